@@ -23,12 +23,21 @@ from linkwright.lab.ready import ready_session
 from linkwright.lab.servos.columns import is_number
 from linkwright.lab.servos.sensors import Actuators, MiscSensors, RawSensors
 from linkwright.simulation.hardware import ACTIVE
+from linkwright.simulation.links import numbers_of
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
-from linkwright.simulation.pacing.windows import Names
 from linkwright.system import System
 
 PATIENCE = 5
 """Periods without a command after which a robot damps its joints."""
+
+_TOLD = {
+    **{key: f"raw_sensors.raw_{key}" for key in ("q", "u", "load")},
+    "misc": "misc.value",
+    "base": "robot.base",
+    "base_rate": "robot.base_rate",
+    "fault": "card.fault",
+    "beat": "card.beat",
+}
 
 
 class RobotCard(Block):
@@ -120,23 +129,12 @@ class FakeRobot(Closable):
         layout = driver_layout(config)
         self.end = robot_end(driver_place(at), layout, keeps_time=keeps_time, troubles=troubles)
         try:
-            n = range(len(config.joints))
-            takes: dict[str, Names] = {
-                "tau": [f"actuators.tau[{i}]" for i in n],
-                "life": "card.life",
-            }
-            gives: dict[str, Names] = {
-                **{key: [f"raw_sensors.raw_{key}[{i}]" for i in n] for key in ("q", "u", "load")},
-                "fault": "card.fault",
-                "beat": "card.beat",
-            }
-            if config.misc_sensors:
-                gives["misc"] = [f"misc.value[{i}]" for i in range(len(config.misc_sensors))]
-            if layout.floating:
-                gives["base"] = [f"robot.base[{i}]" for i in range(7)]
-                gives["base_rate"] = [f"robot.base_rate[{i}]" for i in range(6)]
+            takes = numbers_of(
+                layout.commands, {"tau": "actuators.tau", "life": "card.life", "beat": "card.heard"}
+            )
+            gives = numbers_of(layout.states, _TOLD)
+            names = [name for given in gives.values() for name in given]
             more = ["card.damped", "card.damps", "card.silence"]
-            names = [name for given in gives.values() for name in _listed(given)]
             self.loop = PacedLoop(
                 ready_session(
                     config,
@@ -144,7 +142,7 @@ class FakeRobot(Closable):
                     kind=" robot",
                     channels=[*names, *more],
                 ),
-                reads=[Reads(self.end.source, {**takes, "beat": "card.heard"})],
+                reads=[Reads(self.end.source, takes)],
                 writes=[Writes(self.end.target, gives)],
             )
         except BaseException:
@@ -170,7 +168,3 @@ class FakeRobot(Closable):
         """End it; a second time does nothing."""
         self.loop.stop()
         self.end.close()
-
-
-def _listed(given: Names) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)

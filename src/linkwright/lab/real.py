@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -32,7 +33,16 @@ from linkwright.lab.stored_tasks import holding
 from linkwright.lab.system import SILENCE, servo_rates
 from linkwright.lab.tasks import Task
 from linkwright.lab.told import told_records, told_writes
-from linkwright.simulation.hardware import FAILED, FAULT, INACTIVE, LIVES, NOT_FINITE, SILENT
+from linkwright.simulation.hardware import (
+    ACTIVE,
+    FAILED,
+    FAULT,
+    INACTIVE,
+    NOT_FINITE,
+    OFF,
+    SILENT,
+)
+from linkwright.simulation.links import numbers_of
 from linkwright.simulation.native.called import SlotFunction
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import Reads, Writes
@@ -46,16 +56,19 @@ SETTLE = 0.25
 
 _OPEN = 10.0  # s, for a robot to be heard and enabled
 _OFTEN = 0.01  # s, from one look to the next
-_OTHERS = {"misc": "misc.raw", "base": "base_state.raw", "base_rate": "base_state.raw_rate"}
+_TOLD = {
+    **{key: f"sensors.raw_{key}" for key in ("q", "u", "load")},
+    "misc": "misc.raw",
+    "base": "base_state.raw",
+    "base_rate": "base_state.raw_rate",
+    "fault": "hardware.read_fault",
+    "beat": "hardware.read_beat",
+}
+_GIVEN = {key: f"hardware.{key}" for key in ("tau", "life", "beat")}
 
 
 class RealSide:
-    """What a laboratory on hardware has besides the others.
-
-    Args:
-        config: of the laboratory.
-        url: of the robot's driver.
-    """
+    """What a laboratory on hardware has besides others: a robot at a URL, windows, processes."""
 
     def __init__(self, config: LabConfig, url: str) -> None:
         self.config = config
@@ -89,11 +102,7 @@ class RealSide:
         return self.folder.path
 
     def loop_options(self, session: Session) -> dict[str, Any]:
-        """Return what its `PacedLoop` is made with.
-
-        Args:
-            session: of the laboratory's System.
-        """
+        """Return what the `PacedLoop` of a laboratory's System is made with."""
         states, commands = self.driver.layout.states, self.driver.layout.commands
         layout, robot = self.layout, self.driver
         results = {port: layout.result_names(port) for port in layout.outputs}
@@ -119,11 +128,11 @@ class RealSide:
             "waits": False,
             "priority": True,
             "reads": [
-                Reads(robot.source, _places(states, "sensors.raw_", "hardware.read_")),
+                Reads(robot.source, numbers_of(states, _TOLD)),
                 Reads(self._desired, results, tick="watch.answered"),
             ],
             "writes": [
-                Writes(robot.target, _places(commands, "hardware.", "hardware."), every=every),
+                Writes(robot.target, numbers_of(commands, _GIVEN), every=every),
                 *told,
             ],
         }
@@ -143,24 +152,26 @@ class RealSide:
             raise
         self._thread.start()
 
+    @property
+    def _here(self) -> Lab:
+        assert self._lab is not None, "it has not begun"
+        return self._lab
+
     def _life(self) -> int:
-        assert self._lab is not None
-        return int(self._lab.values("hardware.life")[0][0])
+        return int(self._here.values("hardware.life")[0][0])
 
     def _enable(self, number: float) -> None:
         """Wait until the robot is there and settled, and let it follow."""
-        lab = self._lab
-        assert lab is not None
+        lab = self._here
         self._await(lambda: self._life() >= INACTIVE, "nothing is heard of it")
         first = lab.loop.latest().tick
         self._await(
             lambda: lab.loop.latest().tick - first > SETTLE / float(lab.period), "it does not go on"
         )
         lab.put({"guard.stop": 0.0, "guard.reset": number, "hardware.enable": number})
-        self._await(lambda: self._life() == LIVES.index("active"), "it was not enabled")
+        self._await(lambda: self._life() == ACTIVE, "it was not enabled")
 
-    def _await(self, happens: Any, why: str) -> None:
-        assert self._lab is not None
+    def _await(self, happens: Callable[[], bool], why: str) -> None:
         end = time.monotonic() + _OPEN
         while not happens():
             if self._life() == FAULT:
@@ -171,41 +182,34 @@ class RealSide:
 
     def fault(self) -> str:
         """Return what is wrong with the robot, in words."""
-        assert self._lab is not None
-        cause = int(self._lab.values("hardware.cause")[0][0])
+        cause = int(self._here.values("hardware.cause")[0][0])
         words = {
             SILENT: f"nothing has been heard of it for {SILENCE:g} s",
             NOT_FINITE: "a command or its fault was no number",
             FAILED: "its driver failed",
         }
         told = words.get(cause, f"it tells the fault {cause}")
-        more = getattr(self.driver, "told", "") if cause == FAILED else ""
+        more = self.driver.told if cause == FAILED else ""
         return f"the robot at {self.driver.place}: {told}" + (f": {more}" if more else "")
 
     def reset(self) -> None:
         """Let a robot follow again after a stop, from where it stands."""
-        lab = self._lab
-        assert lab is not None
+        lab = self._here
         number = lab.given("guard.reset") + 1
-        if self._life() in (FAULT, LIVES.index("off")):
+        if self._life() in (FAULT, OFF):
             self.driver.renew()
             lab.put({"hardware.clear": number})
-            self._await_clear()
+            end = time.monotonic() + _OPEN
+            while self._life() not in (INACTIVE, ACTIVE):
+                if time.monotonic() > end:
+                    raise Error(self.fault())
+                time.sleep(0.05)  # it may just be starting: ask again
+                lab.put({"hardware.clear": lab.given("hardware.clear") + 1})
         self._enable(number)
-
-    def _await_clear(self) -> None:
-        end = time.monotonic() + _OPEN
-        assert self._lab is not None
-        while self._life() not in (INACTIVE, LIVES.index("active")):
-            if time.monotonic() > end:
-                raise Error(self.fault())
-            time.sleep(0.05)  # it may just be starting: ask again
-            self._lab.put({"hardware.clear": self._lab.given("hardware.clear") + 1})
 
     def _watch(self) -> None:
         """Be the thread that takes notice of faults, and of tasks whose processes have ended."""
-        lab = self._lab
-        assert lab is not None
+        lab = self._here
         while not self._quit.wait(_OFTEN):
             with suppress(Error):  # the loop may just be ending
                 if lab.stopped is None and self._life() == FAULT:
@@ -223,18 +227,15 @@ class RealSide:
 
     # -- tasks -------------------------------------------------------------------------------------
     def function(self, task: Task, serial: int, start: np.ndarray[Any, Any]) -> SlotFunction:
-        """Return what is called in the slot for a task; a Python task gets its process.
+        """Return what is called in the slot for a task after its `init`, and gives `start` then.
 
-        Args:
-            task: whose `init` was called.
-            start: what the results of the slot are then.
+        A Python task gets its process.
         """
-        assert self._lab is not None
         self.end_process()
         if task.native:
             return task_function(task, self.layout)
         self._process = TaskProcess(task, self.layout, self.path, serial, start)
-        told = self._lab.loop.telling(MEMBER, self._state)
+        told = self._here.loop.telling(MEMBER, self._state)
         sizes = self.layout.argument_count, self.layout.result_count
         return replace(told, name=task.name, program=holding(task.name, *sizes))
 
@@ -264,13 +265,3 @@ class RealSide:
                 time.sleep(3 / self.config.rate)  # so that the robot is told
             lab.loop.stop()
         self._stack.close()
-
-
-def _places(record: Any, prefix: str, single: str) -> dict[str, list[str]]:
-    """Return for fields of a record the numbers of the System: of joints, and single ones."""
-    found = {}
-    for field in record.fields:
-        stem = _OTHERS.get(field.name, f"{prefix if field.shape else single}{field.name}")
-        count = int(np.prod(field.shape, dtype=int)) if field.shape else 0
-        found[field.name] = [f"{stem}[{i}]" for i in range(count)] or [stem]
-    return found

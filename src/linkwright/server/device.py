@@ -34,9 +34,10 @@ from linkwright.server.cell_system import (
     record_of,
     session_of_cell,
 )
+from linkwright.simulation.links import window_ports
 from linkwright.simulation.native.session import Samples
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
-from linkwright.windows import Record, Window
+from linkwright.windows import Record
 
 STATES, COMMANDS = "states", "commands"
 """Files in the folder that the processes of a cell share."""
@@ -69,8 +70,11 @@ class DeviceProcess:
         names = [s.name for s in session.phases.outputs]
         self._columns = [names.index(name) for name in logged]
         channels = [Channel(name, "1") for name in logged]
-        self.states = Window.create(folder / STATES, states_record(cell))
-        self.commands = Window.open(folder / COMMANDS, commands_record(cell), within=60.0)
+        self.commands, self.states = window_ports(
+            (folder / COMMANDS, commands_record(cell)),
+            (folder / STATES, states_record(cell)),
+            within=60.0,
+        )
         self._log: Journal | None = None
         if log is not None:  # not before there is a server, which may refuse the cell
             self._log = Journal(log, channels, {"cell": cell.name}, replace=True)

@@ -16,17 +16,17 @@ import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from linkwright.base.arguments import worded
-from linkwright.base.closable import Closable
 from linkwright.base.errors import Error, InputError, nearest
 from linkwright.base.files import path_of
 from linkwright.blocks import Block
 from linkwright.recording import Recording
 from linkwright.simulation.hardware import FAILED, OWN, Hardware
+from linkwright.simulation.links import Link, window_ports
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 _LONG = 1e6  # s, the end of a device's run that nobody stops
 
 
-class HardwareKind(Closable):
+class HardwareKind(Link):
     """What stands behind hardware.
 
     Args:
@@ -52,8 +52,6 @@ class HardwareKind(Closable):
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware
         self._member: Member | None = None
-        self._told: Window | None = None
-        self._asked: Window | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.hardware.name!r})"
@@ -79,29 +77,19 @@ class HardwareKind(Closable):
             member: the hardware in it.
         """
 
-    def open(self) -> None:
-        """Take hold of a device that is outside of the run."""
-
-    def close(self) -> None:
-        """Let go of the device."""
-        for window in (self._told, self._asked):
-            if window is not None:
-                window.close()
-        self._told = self._asked = None
-
     @property
     def reads(self) -> list[Reads]:
         """What a `PacedLoop` reads from windows for it; it must be installed and open."""
-        if self._told is None:
+        if self.ports is None:
             return []
-        return [Reads(self._told, _places(self._installed, self.hardware.state_record, "read_"))]
+        return [Reads(self.source, _places(self._installed, self.hardware.state_record, "read_"))]
 
     @property
     def writes(self) -> list[Writes]:
         """What a `PacedLoop` writes to windows for it."""
-        if self._asked is None:
+        if self.ports is None:
             return []
-        return [Writes(self._asked, _places(self._installed, self.hardware.command_record, ""))]
+        return [Writes(self.target, _places(self._installed, self.hardware.command_record, ""))]
 
     @property
     def _installed(self) -> Member:
@@ -110,10 +98,6 @@ class HardwareKind(Closable):
                 f"hardware {self.hardware.name!r} is in no System", remedy="`install` it first"
             )
         return self._member
-
-    def __enter__(self) -> Self:
-        self.open()
-        return self
 
 
 class SimulatedHardware(HardwareKind):
@@ -216,10 +200,9 @@ class SimulatedHardware(HardwareKind):
         for name, port in ports.items():
             if name in hardware.state_record.names:
                 system.connect(port, member[name])
-        told = Window.create(_file(place, hardware.state_record), hardware.state_record)
-        asked = Window.open(
-            _file(place, hardware.command_record), hardware.command_record, within=10
-        )
+        states, commands = hardware.state_record, hardware.command_record
+        reads, writes = _file(place, commands), _file(place, states)
+        asked, told = window_ports((reads, commands), (writes, states), within=10)
         session = session_of(system, RunSettings(_LONG, every=0))[0]
         takes = {
             name: _names(port)
@@ -266,12 +249,8 @@ class WindowHardware(HardwareKind):
     def open(self) -> None:
         """Make the window of commands, and open that of states."""
         states, commands = self.hardware.state_record, self.hardware.command_record
-        self._asked = Window.create(_file(self.folder, commands), commands)
-        try:
-            self._told = Window.open(_file(self.folder, states), states, within=self.within)
-        except Error:
-            self.close()
-            raise
+        reads, writes = _file(self.folder, states), _file(self.folder, commands)
+        self.ports = window_ports((reads, states), (writes, commands), within=self.within)
 
 
 class Device(Protocol):
@@ -337,9 +316,9 @@ class PythonHardware(HardwareKind):
         """Make the windows alone: whoever calls `exchange` is the thread."""
         states, commands = self.hardware.state_record, self.hardware.command_record
         self._known = {f.name: np.zeros(f.shape)[()] for f in states.fields}
-        told, self._asked = Window.in_memory(states), Window.in_memory(commands)
-        self._told = Window.open(told.descriptor, states)
-        self._ends = told, Window.open(self._asked.descriptor, commands)
+        told, asked = Window.in_memory(states), Window.in_memory(commands)
+        self.ports = Window.open(told.descriptor, states), asked
+        self._ends = told, Window.open(asked.descriptor, commands)
 
     def exchange(self) -> None:
         """Give the device its commands, and tell what it reads."""

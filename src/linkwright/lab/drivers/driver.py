@@ -19,11 +19,8 @@ from linkwright.base.errors import Error
 from linkwright.lab.drivers.greeting import Greeting, greeting, refusal
 from linkwright.lab.drivers.layout import DriverLayout
 from linkwright.simulation.hardware import ACTIVE, INACTIVE
-from linkwright.windows import Window, Wire
+from linkwright.simulation.links import Link
 from linkwright.windows.records import Frame
-
-Port = Window | Wire
-"""What frames go through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ class RobotDriver(Closable):
         return self
 
 
-class LinkDriver(RobotDriver):
+class LinkDriver(Link, RobotDriver):
     """A driver whose frames a native loop can exchange by itself.
 
     Units: `within` in s.
@@ -115,26 +112,14 @@ class LinkDriver(RobotDriver):
         self.joints, self.rate, self.sensors = layout.joints, layout.rate, layout.sensors
         self.floating = layout.floating
         self._life, self._beat = INACTIVE, 0
-        self.ports: tuple[Port, Port] | None = None
         self._last: Frame | None = None
         self.welcome: Greeting | None = None
         """What the robot said of itself."""
 
     @property
-    def source(self) -> Port:
-        """Where states come from."""
-        return self._opened[0]
-
-    @property
-    def target(self) -> Port:
-        """Where commands go to."""
-        return self._opened[1]
-
-    @property
-    def _opened(self) -> tuple[Port, Port]:
-        if self.ports is None:
-            raise Error(f"the driver of {self.place} is not open", remedy="`open` it first")
-        return self.ports
+    def told(self) -> str:
+        """What it has said last of what went wrong, where it says anything."""
+        return ""
 
     def read(self, seconds: float = 0.1) -> Mapping[str, Any]:
         """Return what the robot told last; where it keeps time, wait for its next tick."""
@@ -160,6 +145,9 @@ class LinkDriver(RobotDriver):
         self._life = INACTIVE
         self.write({"tau": np.zeros(len(self.joints))})
 
+    def __str__(self) -> str:
+        return f"the driver of {self.place}"
+
     def greet(self, robot: Greeting) -> None:
         """Take what a robot said of itself, or refuse it in words."""
         mine = greeting("knock", self.layout)
@@ -171,19 +159,10 @@ class LinkDriver(RobotDriver):
     def renew(self) -> None:
         """Begin again with a robot that was started again, while a loop goes on."""
 
-    def close(self) -> None:
-        """Let go of the robot; a second time does nothing."""
-        if self.ports is not None:
-            for port in dict.fromkeys(self.ports):
-                port.close()
-            self.ports = None
 
+class RobotEnd(Link):
+    """The robot's end of a link: commands come from its source, and states go to its target."""
 
-class RobotEnd(Closable):
-    """The robot's side of a link: where its commands come from, and where its states go to."""
-
-    source: Port
-    target: Port
     driver: Greeting | None = None
     """The laboratory that drives the robot, where that is known."""
 

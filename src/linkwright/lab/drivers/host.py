@@ -70,7 +70,7 @@ class DriverHost:
         """Take what the laboratory commands, where it is new, and tell what the robot does."""
         leads = self.driver.keeps_time == "robot"
         if not leads:
-            self.end.source.wait(PATIENCE / self.driver.rate)
+            self.end.commands.wait(PATIENCE / self.driver.rate)
         try:
             if leads:
                 self._told |= self._known(self.driver.read())
@@ -86,7 +86,7 @@ class DriverHost:
             time.sleep(1 / self.driver.rate)
         self._tick += 1
         whole = {**self._told, "fault": self._fault, "beat": float(self._tick)}
-        self.end.target.send(whole, tick=self._tick)
+        self.end.states.send(whole, tick=self._tick)
 
     def _known(self, told: Mapping[str, Any]) -> dict[str, Any]:
         found = {name: np.asarray(value, float) for name, value in told.items()}
@@ -101,7 +101,7 @@ class DriverHost:
         return found
 
     def _command(self) -> None:
-        frame = self.end.source.read()
+        frame = self.end.commands.read()
         now = time.monotonic()
         if frame.sequence != self._seen and frame.sequence:
             self._seen, self._heard = frame.sequence, now

@@ -69,9 +69,6 @@ class SharedDriver(LinkDriver):
 class SharedEnd(RobotEnd):
     """The robot's end of shared memory: windows in a folder of the user's."""
 
-    source: Window
-    target: Window
-
     def __init__(
         self,
         place: DriverPlace,
@@ -86,11 +83,12 @@ class SharedEnd(RobotEnd):
         folder = self._folder = shared_root() / place.path
         folder.mkdir(mode=0o700, exist_ok=True)
         with ExitStack() as stack:
-            self.target = stack.enter_context(Window.create(folder / STATES, layout.states))
+            states = stack.enter_context(Window.create(folder / STATES, layout.states))
             with suppress(InputError):  # a laboratory has it already
                 Window.create(folder / COMMANDS, layout.commands).close()
             commands = Window.open(folder / COMMANDS, layout.commands)
-            self.source = stack.enter_context(commands)
+            stack.enter_context(commands)
+            self.ports = self.commands, self.states = commands, states
             whole = greeting("welcome", layout, keeps_time=keeps_time).packed()
             made = folder / f".{ROBOT}.{os.getpid()}"
             made.write_bytes(whole)

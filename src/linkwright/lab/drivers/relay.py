@@ -72,12 +72,7 @@ class Way(Generic[Message]):
 
 
 class Relay(Closable):
-    """Carries datagrams between a laboratory and a robot, with troubles; a thread of Python's.
-
-    Args:
-        place: of the robot.
-        troubles: what goes wrong.
-    """
+    """Carries datagrams between a laboratory and a robot, with troubles; a thread of Python's."""
 
     def __init__(self, place: DriverPlace, troubles: Troubles) -> None:
         self._way: Way[tuple[int, bytes]] = Way(troubles)
@@ -92,12 +87,7 @@ class Relay(Closable):
         self._thread.start()
 
     def between(self, lab: Any, robot: Any) -> tuple[Any, str]:
-        """Carry between two sockets; return the address for the robot, and that to tell the lab.
-
-        Args:
-            lab: address of the laboratory's socket.
-            robot: address of the robot's socket.
-        """
+        """Carry between two addresses; return that for the robot, and that to tell the lab."""
         if self._ends and [peer for _, peer in self._ends] == [lab, robot]:
             return self._answer  # it knocked once more before it was answered
         with ExitStack() as stack:

@@ -108,7 +108,7 @@ class SocketEnd(RobotEnd):
             self._nobody = nobody.getsockname()
             data.connect(self._nobody)
             self.wire = Wire(data, inward=layout.commands, outward=layout.states)
-            self.source = self.target = self.wire
+            self.ports = self.wire, self.wire
             stack.callback(self.wire.close)
             self._relay = None
             if troubles is not None:
