@@ -22,7 +22,7 @@ from linkwright.lab.plant import RobotDrive, lab_mechanism
 from linkwright.lab.ready import ready_session
 from linkwright.lab.servos.columns import is_number
 from linkwright.lab.servos.sensors import Actuators, MiscSensors, RawSensors
-from linkwright.simulation.hardware import ACTIVE
+from linkwright.simulation.hardware import ACTIVE, silence
 from linkwright.simulation.links import numbers_of
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
 from linkwright.system import System
@@ -57,10 +57,7 @@ class RobotCard(Block):
         n, hold = len(config.joints), self.intermediate
         wanted, u = self.input_vector("wanted", n), self.input_vector("u", n)
         life, heard = self.input("life"), self.input("heard")
-        last = self.discrete_state("last", heard)
-        silent = self.discrete_state("silent", initial=float(patience))
-        ticks = hold(where(equal(heard, last), silent + 1, 0))
-        self.update(silent, where(ticks > 1e9, 1e9, ticks))
+        _, ticks = silence(self, heard, "last", "silent", initial=patience, most=1e9)
         usable: Expr = self.expr(1) > 0
         for x in wanted:
             usable = usable & is_number(x)

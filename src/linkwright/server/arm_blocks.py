@@ -23,6 +23,7 @@ from linkwright.equations.kernels import forward_dynamics, quick_inverse
 from linkwright.equations.tree import Tree, tree_of
 from linkwright.program import Program
 from linkwright.server.cell import Cell, CellArm
+from linkwright.simulation.hardware import silence
 
 OBSERVED = 30.0
 """1/s, of the filter behind which torques from outside are seen."""
@@ -161,11 +162,10 @@ class Card(Block):
         told = self.input("panic", doc="PANIC of the server, not zero")
         clears = self.input("clears", doc="how often PANIC was cleared")
         heartbeat = self.input("heartbeat", round(cell.heartbeat * cell.rate), doc="ticks")
-        tick, seen, absent = (self.discrete_state(x) for x in ("ticks", "seen", "absent"))
+        tick, met = self.discrete_state("ticks"), self.discrete_state("met")
         panic, cleared = self.discrete_state("why"), self.discrete_state("cleared")
-        met = self.discrete_state("met")
-        known = hold(where(not_equal(beat, seen), 1, met))
-        missing = hold(where(not_equal(beat, seen) | equal(known, 0), 0, absent + 1))
+        fresh, missing = silence(self, beat, "seen", "absent", idle=equal(met, 0))
+        known = hold(where(fresh, 1, met))
         silent = hold(missing > heartbeat)
         freed = not_equal(clears, cleared) & ~silent
         why = hold(where(silent, 1, where(freed, 0, panic)))
@@ -183,9 +183,7 @@ class Card(Block):
         self.output_vector("speed", list(u), doc="of the axes")
         for memory, following in (
             (tick, tick + 1),
-            (seen, beat),
             (met, known),
-            (absent, missing),
             (panic, why),
             (cleared, clears),
         ):

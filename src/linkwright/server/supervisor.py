@@ -34,7 +34,7 @@ from linkwright.blocks import Block
 from linkwright.control.axis import AxisError
 from linkwright.server.cell import CAUSES, STOPPABLE, Cell, CellArm
 from linkwright.server.verbs import VERBS, motions, number_of
-from linkwright.simulation.hardware import ACTIVE, FAULT, OFF, next_life
+from linkwright.simulation.hardware import ACTIVE, FAULT, OFF, next_life, silence
 
 SLOTS = 16
 """Commands that may wait for the loop."""
@@ -378,22 +378,17 @@ class Supervisor(Block):
     def _device(self, heartbeat: Expr) -> Expr:
         """Return whether the device lives: its ticks go on."""
         beat = self.input("device", doc="ticks of the device")
-        seen, absent = self.discrete_state("seen_device"), self.discrete_state("absent", None, 1e9)
-        missing = self.intermediate(where(not_equal(beat, seen), 0, absent + 1))
-        self.update(seen, beat)
-        self.update(absent, missing)
+        _, missing = silence(self, beat, "seen_device", "absent", initial=1e9)
         return self.intermediate(missing <= heartbeat)
 
     def _holder(self) -> Expr:
         """Return whether the holder of the lease has fallen silent; it has lost it then."""
-        holder, beats, silence = (self.input(x) for x in ("lease", "beats", "silence"))
-        seen, silent, released = (self.discrete_state(x) for x in ("seen_beats", "silent", "out"))
+        holder, beats, allowed = (self.input(x) for x in ("lease", "beats", "silence"))
+        released = self.discrete_state("out")
         held = self.intermediate(where(equal(holder, released), 0, holder))
-        quiet = self.intermediate(where(not_equal(beats, seen) | equal(held, 0), 0, silent + 1))
-        lost = self.intermediate((held > 0) & (quiet > silence))
+        _, quiet = silence(self, beats, "seen_beats", "silent", idle=equal(held, 0))
+        lost = self.intermediate((held > 0) & (quiet > allowed))
         self.output("holder", where(lost, 0, held), doc="the lease that commands it, or 0")
-        self.update(seen, beats)
-        self.update(silent, quiet)
         self.update(released, where(lost, holder, where(equal(holder, released), released, 0)))
         return lost
 

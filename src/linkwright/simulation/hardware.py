@@ -127,10 +127,7 @@ class Hardware(Block):
         if patience < 1:
             raise InputError(f"hardware {self.name!r} needs a patience of 1 tick at least")
         enable, disable, clear = (self._request(name) > 0.5 for name in REQUESTS)
-        heard = self.discrete_state("heard", beat)
-        silence = self.discrete_state("silence", initial=float(patience))
-        ticks = self.intermediate(where(equal(beat, heard), silence + 1, ZERO))
-        self.update(silence, where(ticks > patience, as_expr(float(patience)), ticks))
+        _, ticks = silence(self, beat, "heard", "silence", initial=patience, most=patience)
         alive = ticks < patience - 0.5
         well = equal(fault, ZERO)  # not so where it is no number
 
@@ -162,6 +159,29 @@ class Hardware(Block):
         self.update(count, count + 1)
         self.output("beat", count + 1, doc="changes at each tick, for the device")
         return life
+
+
+def silence(
+    block: Block,
+    beat: Expr,
+    seen: str,
+    count: str,
+    *,
+    idle: Expr = ZERO,
+    initial: float = 0.0,
+    most: float | None = None,
+) -> tuple[Expr, Expr]:
+    """Return whether a beat has changed, and else for how many ticks it has not.
+
+    This is the one rule by which devices, controllers and clients fall silent. The block remembers
+    the beat and the count under two names; while `idle`, nobody is waited for.
+    """
+    last, before = block.discrete_state(seen, beat), block.discrete_state(count, initial=initial)
+    fresh = not_equal(beat, last)
+    ticks = block.intermediate(where(fresh | idle, ZERO, before + 1))
+    kept = ticks if most is None else where(ticks > most, as_expr(float(most)), ticks)
+    block.update(before, kept)
+    return fresh, ticks
 
 
 def next_life(
