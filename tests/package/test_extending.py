@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from linkwright.algebra import functions
 from linkwright.backends import kernel
 from linkwright.cli import commands
 from linkwright.formats.robot import files as robot_files
@@ -24,6 +25,7 @@ from linkwright.studio import server
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 REGISTRIES: tuple[dict[str, Any], ...] = (
+    functions.COMPOSITES,
     joint_kinds.JOINTS,
     kernel.BACKENDS,
     commands.COMMANDS,
@@ -44,7 +46,7 @@ WITH_CODE = [title for title, blocks in SECTIONS.items() if blocks]
 
 def test_the_page_has_a_section_with_code_for_each_kind_of_thing() -> None:
     wanted = "joint element tire controller motion integrator solver format recording backend panel"
-    for word in (*wanted.split(), "command", "verb", "link"):
+    for word in (*wanted.split(), "command", "verb", "link", "function"):
         assert any(word in title for title in WITH_CODE), word
 
 

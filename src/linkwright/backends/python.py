@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.algebra.foreign import ForeignCall, ForeignFunction
+from linkwright.algebra.functions import FUNCTIONS
 from linkwright.algebra.printers.names import python_identifier
 from linkwright.backends.arrays import Arrays, InputArray, StackArray
 from linkwright.backends.foreign import bound_functions, same_call, with_python
@@ -61,29 +62,6 @@ _LITERAL = re.compile(r"-?(\d+(\.\d+)?(e[+-]?\d+)?|np\.inf|np\.nan)\Z")
 _USED = frozenset({"range", "len", "enumerate", "int", "batch"})
 _BUILTINS = frozenset(dir(builtins))
 _COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
-_FUNCTIONS = {
-    "sin": "np.sin",
-    "cos": "np.cos",
-    "tan": "np.tan",
-    "asin": "np.arcsin",
-    "acos": "np.arccos",
-    "atan": "np.arctan",
-    "atan2": "np.arctan2",
-    "sqrt": "np.sqrt",
-    "exp": "np.exp",
-    "log": "np.log",
-    "tanh": "np.tanh",
-    "pow": "np.power",
-    "abs": "np.abs",
-    "sign": "np.sign",
-    "floor": "np.floor",
-    "min": "np.minimum",
-    "max": "np.maximum",
-    "and": "np.logical_and",
-    "or": "np.logical_or",
-    "not": "np.logical_not",
-    "select": "np.where",
-}
 
 _PREAMBLE = """import numpy as np
 
@@ -343,8 +321,6 @@ class _PythonWriter(SourceWriter):
         infix = arithmetic(op, args)
         if infix is not None:
             return infix
-        if op in _FUNCTIONS:
-            return call(_FUNCTIONS[op], args)
         if op in _COMPARE:
             return Term(COMPARE, f"{args[0].at(SUM)} {_COMPARE[op]} {args[1].at(SUM)}")
         if op == "number":
@@ -353,6 +329,8 @@ class _PythonWriter(SourceWriter):
             return call(f"lw_{op}", [*args, Term(ATOM, f"*{self.module.table(data)}")])
         if op == "foreign":
             return self.foreign(data, args)
+        if op in FUNCTIONS:
+            return call(f"np.{FUNCTIONS[op].numpy}", args)
         raise CompileError(f"Python has no word for the instruction {op!r}")
 
     def foreign(self, data: ForeignCall, args: Sequence[Term]) -> Term:

@@ -25,10 +25,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from linkwright.algebra.functions import TRUTH_VALUED
 from linkwright.program.program import ProgramPort
 from linkwright.program.rates import Rate
 
-CONDITIONS = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
+CONDITIONS = TRUTH_VALUED
 COMMUTATIVE = frozenset({"add", "mul", "min", "max", "eq", "ne", "and", "or"})
 
 

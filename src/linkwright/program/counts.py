@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from linkwright.algebra.functions import FUNCTIONS
 from linkwright.base.arguments import worded
 from linkwright.program.code import Code, Instruction
 from linkwright.program.lowering import lower
@@ -22,9 +23,6 @@ _FREE = frozenset({"const", "input", "neg", "number", "result", "inner"})
 _ADD = frozenset({"add", "sub"})
 _MUL = frozenset({"mul", "div", "sqrt"})
 _FUSED = frozenset({"fma", "fms", "fnma"})
-_SELECT = frozenset(
-    {"lt", "le", "eq", "ne", "and", "or", "not", "select", "min", "max", "abs", "sign", "floor"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,9 @@ def _one(op: str) -> Counts:
         return Counts(mul=1)
     if op in _FUSED:
         return Counts(add=1, mul=1)
-    return Counts(select=1) if op in _SELECT else Counts(call=1)
+    function = FUNCTIONS.get(op)
+    selects = function is not None and function.column == "select"
+    return Counts(select=1) if selects else Counts(call=1)
 
 
 @worded

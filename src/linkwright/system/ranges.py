@@ -20,15 +20,15 @@ from linkwright.algebra import (
     postorder,
     where,
 )
+from linkwright.algebra.functions import FUNCTIONS, TRUTH_VALUED
 from linkwright.algebra.walk import rebuild
 
 HUGE = 1e100
 """What stands for infinity: at poles, and where a table goes on without end."""
 _TINY = 1e-300
-_RISING = frozenset(("exp", "sqrt", "log", "atan", "tanh", "asin", "sign", "floor", "max", "min"))
 _FIXED: dict[str, tuple[Expr, Expr]] = {
     **dict.fromkeys(("sin", "cos"), (as_expr(-1), ONE)),
-    **dict.fromkeys(("lt", "le", "eq", "ne", "and", "or", "not"), (ZERO, ONE)),
+    **dict.fromkeys(TRUTH_VALUED, (ZERO, ONE)),
     "acos": (ZERO, PI),
     "atan2": (-PI, PI),
 }
@@ -86,7 +86,7 @@ def _of_node(node: Expr, of: list[Range]) -> Range | None:
     if op == "pow" and of[1][0] is of[1][1]:
         ends = [rebuild(node, (maximum(x, _TINY), of[1][0])) for x in of[0]]
         return minimum(*ends), maximum(*ends)
-    if op in _RISING:
+    if op in FUNCTIONS and FUNCTIONS[op].rises:
         least = _LEAST.get(op)
         low, high = (
             rebuild(node, tuple(x[i] if least is None else maximum(x[i], least) for x in of))

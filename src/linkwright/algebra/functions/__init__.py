@@ -27,13 +27,27 @@ from linkwright.algebra.functions.calls import (
     tanh,
     where,
 )
-from linkwright.algebra.functions.registry import FUNCTIONS, Args, Function, apply, register
+from linkwright.algebra.functions.registry import (
+    COMPOSITES,
+    FUNCTIONS,
+    TRUTH_VALUED,
+    Args,
+    Composite,
+    Function,
+    apply,
+    flat,
+    is_flat,
+    register,
+)
 from linkwright.algebra.functions.smooth import PI
 
 __all__ = [
+    "COMPOSITES",
     "FUNCTIONS",
     "PI",
+    "TRUTH_VALUED",
     "Args",
+    "Composite",
     "Function",
     "absolute",
     "acos",
@@ -45,7 +59,9 @@ __all__ = [
     "cosh",
     "equal",
     "exp",
+    "flat",
     "floor",
+    "is_flat",
     "log",
     "maximum",
     "minimum",

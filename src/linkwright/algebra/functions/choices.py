@@ -18,7 +18,14 @@ from linkwright.algebra.expr import (
     split_coefficient,
 )
 from linkwright.algebra.functions.calls import absolute, sign, where
-from linkwright.algebra.functions.registry import Args, Function, apply, register
+from linkwright.algebra.functions.registry import (
+    TRUTH_VALUED,
+    Args,
+    Function,
+    apply,
+    flat,
+    register,
+)
 from linkwright.algebra.numbers import number
 
 
@@ -123,14 +130,11 @@ def _simplify_symmetric(
     return simplify
 
 
-_TRUTH_VALUED = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
-
-
 def _truth(x: Expr) -> Expr:
     """Return x as a truth value: x != 0 unless it is one already."""
     if x.op == "num":
         return ONE if x.data != 0 else ZERO
-    return x if x.op in _TRUTH_VALUED else apply("ne", (x, ZERO))
+    return x if x.op in TRUTH_VALUED else apply("ne", (x, ZERO))
 
 
 def _simplify_logic(
@@ -176,10 +180,6 @@ def _simplify_select(args: Args, data: Any) -> Expr | None:
     return None if truth is condition else function_node("select", (truth, yes, no))
 
 
-def _zero(args: Args, data: Any, i: int) -> Expr:
-    return ZERO
-
-
 def _unary(derivative: Callable[[Expr], Expr]) -> Callable[[Args, Any, int], Expr]:
     return lambda args, data, i: derivative(args[0])
 
@@ -213,66 +213,56 @@ def _truth_value(compare: Callable[..., Any]) -> Callable[..., Any]:
 
 for _record in (
     Function("abs", 1, _simplify_abs, _unary(lambda x: sign(x)), lambda d, x: np.abs(x), "select"),
-    Function("sign", 1, _simplify_sign, _zero, lambda d, x: np.sign(x), "select"),
-    Function("floor", 1, _simplify_floor, _zero, lambda d, x: np.floor(x), "select"),
     Function(
-        "min",
-        None,
-        _simplify_extremum("min", min),
-        _extremum_partial("min"),
-        lambda d, *x: np.minimum.reduce(np.broadcast_arrays(*x)),
+        "sign", 1, _simplify_sign, flat, lambda d, x: np.sign(x), "select", word="sgn", rises=True
+    ),
+    Function("floor", 1, _simplify_floor, flat, lambda d, x: np.floor(x), "select", rises=True),
+    *(
+        Function(
+            name,
+            None,
+            _simplify_extremum(name, choose),
+            _extremum_partial(name),
+            lambda d, *x, compute=compute: compute.reduce(np.broadcast_arrays(*x)),
+            "select",
+            _extremum_tangent(name),
+            numpy=compute.__name__,
+            rises=True,
+        )
+        for name, choose, compute in (("min", min, np.minimum), ("max", max, np.maximum))
+    ),
+    *(
+        Function(name, 2, simplify, flat, _truth_value(compare), "select")
+        for name, simplify, compare in (
+            ("lt", _simplify_comparison(lambda a, b: bool(a < b), ZERO), np.less),
+            ("le", _simplify_comparison(lambda a, b: bool(a <= b), None), np.less_equal),
+            ("eq", _simplify_symmetric("eq", lambda a, b: bool(a == b)), np.equal),
+            ("ne", _simplify_symmetric("ne", lambda a, b: bool(a != b)), np.not_equal),
+        )
+    ),
+    *(
+        Function(
+            name,
+            2,
+            _simplify_logic(name, neutral, absorbing),
+            flat,
+            _truth_value(compute),
+            "select",
+            numpy=compute.__name__,
+        )
+        for name, neutral, absorbing, compute in (
+            ("and", ONE, ZERO, np.logical_and),
+            ("or", ZERO, ONE, np.logical_or),
+        )
+    ),
+    Function(
+        "not",
+        1,
+        _simplify_not,
+        flat,
+        lambda d, x: np.where(np.equal(x, 0), 1.0, 0.0),
         "select",
-        _extremum_tangent("min"),
-    ),
-    Function(
-        "max",
-        None,
-        _simplify_extremum("max", max),
-        _extremum_partial("max"),
-        lambda d, *x: np.maximum.reduce(np.broadcast_arrays(*x)),
-        "select",
-        _extremum_tangent("max"),
-    ),
-    Function(
-        "lt",
-        2,
-        _simplify_comparison(lambda a, b: bool(a < b), ZERO),
-        _zero,
-        _truth_value(np.less),
-        "select",
-    ),
-    Function(
-        "le",
-        2,
-        _simplify_comparison(lambda a, b: bool(a <= b), None),
-        _zero,
-        _truth_value(np.less_equal),
-        "select",
-    ),
-    Function(
-        "eq",
-        2,
-        _simplify_symmetric("eq", lambda a, b: bool(a == b)),
-        _zero,
-        _truth_value(np.equal),
-        "select",
-    ),
-    Function(
-        "ne",
-        2,
-        _simplify_symmetric("ne", lambda a, b: bool(a != b)),
-        _zero,
-        _truth_value(np.not_equal),
-        "select",
-    ),
-    Function(
-        "and", 2, _simplify_logic("and", ONE, ZERO), _zero, _truth_value(np.logical_and), "select"
-    ),
-    Function(
-        "or", 2, _simplify_logic("or", ZERO, ONE), _zero, _truth_value(np.logical_or), "select"
-    ),
-    Function(
-        "not", 1, _simplify_not, _zero, lambda d, x: np.where(np.equal(x, 0), 1.0, 0.0), "select"
+        numpy="logical_not",
     ),
     Function(
         "select",
@@ -282,6 +272,7 @@ for _record in (
         lambda d, c, a, b: np.where(np.not_equal(c, 0), a, b),
         "select",
         _select_tangent,
+        numpy="where",
     ),
 ):
     register(_record)

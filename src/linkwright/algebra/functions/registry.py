@@ -1,6 +1,8 @@
 """The registry of functions: each with its rules, derivative and evaluation.
 
-A function is one `Function` record and one call of `register`. Its `simplify` rule brings
+A function is one record and one call of `register`. A `Composite` is written by other functions:
+what it is applied to becomes that expression, so that everything that knows these knows it too. A
+`Function` is a node of its own. Its `simplify` rule brings
 arguments into canonical form (AUTOSIM, section 5.3: fold numbers, use parity, cancel inverse
 pairs) or returns None where nothing is to be done. Rules hold for every real argument in the
 domain: `sin(asin(x))` is x, but `asin(sin(x))` stays, because it is x only between -pi/2 and
@@ -15,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright.algebra.expr import Expr, function_node
+from linkwright.algebra.expr import ZERO, Expr, function_node
 from linkwright.algebra.nodes import ExprError
 
 Args = tuple[Expr, ...]
@@ -35,6 +37,9 @@ class Function:
         tangent: arguments, data and their rates to the rate of the value, where that is not the sum
             of partial derivatives times rates: a selection selects between rates, because 0 times
             the infinite rate of a branch that is not taken would be nan.
+        numpy: its name in NumPy, where that is another one.
+        word: its name in formulas, where that is another one.
+        rises: whether its value never falls where an argument grows.
     """
 
     name: str
@@ -44,16 +49,55 @@ class Function:
     evaluate: Callable[..., Any]
     column: str = "call"
     tangent: Callable[[Args, Any, Args], Expr] | None = None
+    numpy: str = ""
+    word: str = ""
+    rises: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numpy", self.numpy or self.name)
+        object.__setattr__(self, "word", self.word or self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """A function of scalars that is written by others.
+
+    Args:
+        name: its spelling in text models.
+        arity: number of arguments; None for one or more.
+        value: arguments to the expression that stands for it.
+    """
+
+    name: str
+    arity: int | None
+    value: Callable[..., Expr]
 
 
 FUNCTIONS: dict[str, Function] = {}
+COMPOSITES: dict[str, Composite] = {}
 SPELLING = {"select": "where"}
+TRUTH_VALUED = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
+"""Functions whose value is true or false, 1 or 0."""
 
 
-def register(function: Function) -> None:
-    """Make a function known to the algebra, its printers and the backends."""
-    if FUNCTIONS.setdefault(function.name, function) is not function:
+def register(function: Function | Composite) -> None:
+    """Make a function known to the algebra, its language and printers, and the backends."""
+    if function.name in FUNCTIONS or function.name in COMPOSITES:
         raise ExprError(f"a function {function.name!r} is registered already; choose another name")
+    if isinstance(function, Composite):
+        COMPOSITES[function.name] = function
+    else:
+        FUNCTIONS[function.name] = function
+
+
+def flat(args: Args, data: Any, i: int) -> Expr:
+    """Return the partial derivative of what is flat wherever it has one: zero."""
+    return ZERO
+
+
+def is_flat(op: str) -> bool:
+    """Whether the derivatives of a function vanish wherever they exist."""
+    return op in FUNCTIONS and FUNCTIONS[op].partial is flat
 
 
 def apply(op: str, args: Args, data: Any = None) -> Expr:
@@ -63,11 +107,14 @@ def apply(op: str, args: Args, data: Any = None) -> Expr:
     >>> apply("cos", (constant(0),))
     1
     """
-    function = FUNCTIONS.get(op)
+    function = FUNCTIONS.get(op) or COMPOSITES.get(op)
     if function is None:
-        raise ExprError(f"unknown function {op!r}; known are {', '.join(sorted(FUNCTIONS))}")
+        known = sorted([*FUNCTIONS, *COMPOSITES])
+        raise ExprError(f"unknown function {op!r}; known are {', '.join(known)}")
     if len(args) != function.arity and (function.arity is not None or not args):
         wanted = "one or more" if function.arity is None else function.arity
         raise ExprError(f"{op} takes {wanted} argument(s), not {len(args)}")
+    if isinstance(function, Composite):
+        return function.value(*args)
     simpler = function.simplify(args, data)
     return function_node(op, args, data) if simpler is None else simpler

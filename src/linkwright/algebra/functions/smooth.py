@@ -22,8 +22,20 @@ from linkwright.algebra.expr import (
     split_coefficient,
     sum_terms,
 )
-from linkwright.algebra.functions.calls import absolute, atan2, cos, exp, log, sin, sqrt, tan, tanh
-from linkwright.algebra.functions.registry import Args, Function, apply, register
+from linkwright.algebra.functions.calls import (
+    absolute,
+    atan2,
+    cos,
+    cosh,
+    exp,
+    log,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+)
+from linkwright.algebra.functions.registry import Args, Composite, Function, apply, flat, register
 from linkwright.algebra.nodes import SMALL, ExprError
 from linkwright.algebra.numbers import number, power
 
@@ -33,7 +45,7 @@ def _keep(args: Args, data: Any) -> Expr | None:
     return None
 
 
-register(Function("pi", 0, _keep, lambda args, data, i: ZERO, lambda data: math.pi))
+register(Function("pi", 0, _keep, flat, lambda data: math.pi))
 PI = apply("pi", ())
 
 
@@ -276,9 +288,18 @@ for _record in (
         _simplify_odd("asin", math.asin),
         _unary(lambda x: 1 / sqrt(1 - x**2)),
         lambda d, x: np.arcsin(x),
+        numpy="arcsin",
+        word="arcsin",
+        rises=True,
     ),
     Function(
-        "acos", 1, _simplify_acos, _unary(lambda x: -1 / sqrt(1 - x**2)), lambda d, x: np.arccos(x)
+        "acos",
+        1,
+        _simplify_acos,
+        _unary(lambda x: -1 / sqrt(1 - x**2)),
+        lambda d, x: np.arccos(x),
+        numpy="arccos",
+        word="arccos",
     ),
     Function(
         "atan",
@@ -286,8 +307,18 @@ for _record in (
         _simplify_odd("atan", math.atan),
         _unary(lambda x: 1 / (1 + x**2)),
         lambda d, x: np.arctan(x),
+        numpy="arctan",
+        word="arctan",
+        rises=True,
     ),
-    Function("atan2", 2, _simplify_atan2, _atan2_partial, lambda d, y, x: np.arctan2(y, x)),
+    Function(
+        "atan2",
+        2,
+        _simplify_atan2,
+        _atan2_partial,
+        lambda d, y, x: np.arctan2(y, x),
+        numpy="arctan2",
+    ),
     Function(
         "sqrt",
         1,
@@ -295,16 +326,28 @@ for _record in (
         _unary(lambda x: 1 / (2 * sqrt(x))),
         lambda d, x: np.sqrt(x),
         "mul",
+        rises=True,
     ),
-    Function("exp", 1, _simplify_exp, _unary(lambda x: exp(x)), lambda d, x: np.exp(x)),
+    Function("exp", 1, _simplify_exp, _unary(lambda x: exp(x)), lambda d, x: np.exp(x), rises=True),
     Function(
         "tanh",
         1,
         _simplify_odd("tanh", math.tanh),
         _unary(lambda x: 1 - tanh(x) ** 2),
         lambda d, x: np.tanh(x),
+        rises=True,
     ),
-    Function("log", 1, _simplify_log, _unary(lambda x: 1 / x), lambda d, x: np.log(x)),
-    Function("pow", 2, _simplify_pow, _pow_partial, lambda d, x, y: np.power(x, y)),
+    Function(
+        "log",
+        1,
+        _simplify_log,
+        _unary(lambda x: 1 / x),
+        lambda d, x: np.log(x),
+        word="ln",
+        rises=True,
+    ),
+    Function("pow", 2, _simplify_pow, _pow_partial, lambda d, x, y: np.power(x, y), numpy="power"),
+    Composite("sinh", 1, sinh),
+    Composite("cosh", 1, cosh),
 ):
     register(_record)

@@ -19,8 +19,8 @@ from linkwright.algebra.functions import PI, apply, where
 from linkwright.algebra.language.scope import Kind, Scope, SymbolScope
 from linkwright.algebra.language.standard import (
     ONLY_IN_A_MODEL,
-    STANDARD_FUNCTIONS,
     derived_function,
+    standard_functions,
 )
 from linkwright.algebra.language.syntax import (
     Binary,
@@ -215,11 +215,11 @@ class _Resolver:
             name = node.args[0].name
             function = self._function(name)
         else:
-            function = self._function(name) or STANDARD_FUNCTIONS.get(name)
+            function = self._function(name) or standard_functions().get(name)
         if function is None:
             if name in ONLY_IN_A_MODEL:
                 self._fail(f"{name}() has a meaning only in the text of a mechanism", node.position)
-            known = [*STANDARD_FUNCTIONS, *self.scope.names("function")]
+            known = [*standard_functions(), *self.scope.names("function")]
             self._unknown("function", name, node.position, known)
         if not callable(function):
             self._fail(f"{name!r} is not a function", node.position)

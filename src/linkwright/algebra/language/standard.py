@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 
 from linkwright.algebra.calculus import diff, nominal
 from linkwright.algebra.expr import Expr, as_expr
 from linkwright.algebra.foreign import ForeignFunction
-from linkwright.algebra.functions import FUNCTIONS, apply, cosh, sinh
+from linkwright.algebra.functions import COMPOSITES, FUNCTIONS, TRUTH_VALUED, apply
 from linkwright.algebra.functions.registry import SPELLING
 from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
 from linkwright.algebra.nodes import ExprError
@@ -19,10 +20,13 @@ from linkwright.algebra.vectors import Vector
 ONLY_IN_A_MODEL = frozenset({"pos", "vel", "rot", "fm", "dxdt"})
 
 _DEGREE = 3  # of the pieces of a table: one more derivative gives zero
-_OPERATORS_ONLY = frozenset({"lt", "le", "eq", "ne", "and", "or", "not", "pi"})
+_NO_CALLS = TRUTH_VALUED | {"pi", "table1", "table2", "foreign"}
 
 
-def _scalar_function(op: str, arity: int | None) -> Callable[..., object]:
+@cache
+def _scalar_function(op: str) -> Callable[..., object]:
+    arity = (FUNCTIONS.get(op) or COMPOSITES[op]).arity
+
     def function(*values: object) -> Expr:
         return apply(op, tuple([_scalar(x) for x in values]))
 
@@ -114,14 +118,15 @@ def _output(function: ForeignFunction, number: int) -> Callable[..., object] | N
     return output
 
 
-STANDARD_FUNCTIONS: dict[str, Callable[..., object]] = {
-    **{
-        SPELLING.get(name, name): _scalar_function(name, record.arity)
-        for name, record in FUNCTIONS.items()
-        if name not in _OPERATORS_ONLY and name not in ("table1", "table2", "foreign")
-    },
-    "sinh": lambda x: sinh(_scalar(x)),
-    "cosh": lambda x: cosh(_scalar(x)),
+def standard_functions() -> dict[str, Callable[..., object]]:
+    """Return the functions of every text by their spelling."""
+    scalar = {SPELLING.get(name, name): name for name in (*FUNCTIONS, *COMPOSITES)}
+    return _OF_VECTORS | {
+        word: _scalar_function(name) for word, name in scalar.items() if name not in _NO_CALLS
+    }
+
+
+_OF_VECTORS: dict[str, Callable[..., object]] = {
     "dot": _dot,
     "cross": _cross,
     "dir": _dir,

@@ -28,7 +28,6 @@ PRODUCT = 6
 POWER = 7
 ATOM = 8
 
-TRUTH_VALUED = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
 COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 
 

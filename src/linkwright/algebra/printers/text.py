@@ -123,10 +123,10 @@ def _function(x: Expr) -> Row:
 
 def _named(x: Expr) -> Row:
     """Return the call of a table or a foreign function, which the scope of the text must know."""
-    from linkwright.algebra.language.standard import STANDARD_FUNCTIONS
+    from linkwright.algebra.language.standard import standard_functions
 
     name = data_name(x)
     holes: list[Piece] = [Hole(a) for a in x.args]
-    if name in STANDARD_FUNCTIONS:
+    if name in standard_functions():
         return ATOM, ["func(", *separated([quoted(name), *holes], ", "), ")"]
     return ATOM, [f"{quoted(name)}(", *separated(holes, ", "), ")"]

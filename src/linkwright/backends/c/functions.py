@@ -15,7 +15,8 @@ from linkwright.backends.llvm.functions import FUNCTIONS, RANGE_LIMIT
 from linkwright.backends.llvm.functions.emitter import Emitter
 from linkwright.backends.llvm.functions.guard import GUARDED
 
-OWN = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "pow", "tanh")
+_EXACT = frozenset({"sqrt", "abs", "sign", "min", "max", "floor", "ceil", "trunc"})
+OWN = tuple(name for name in FUNCTIONS if name != "sincos" and name not in _EXACT)
 """The functions that are written here, by the names of instructions."""
 
 BITS = """/* the bits of a number, and the number of some bits */

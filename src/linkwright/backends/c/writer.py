@@ -50,9 +50,6 @@ _WIDTH = 96
 _WHOLE = 2_000  # instructions up to which a program is one function
 _PART = 1_000  # instructions in each part of a longer one
 _COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
-_FUNCTIONS = frozenset(
-    {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "pow", "tanh"}
-)
 
 
 @dataclass(slots=True)
@@ -349,7 +346,7 @@ class _CWriter(SourceWriter):
         if infix is not None:
             return infix
         suffix = self.file.suffix
-        if op in _FUNCTIONS:
+        if op in OWN or op == "sqrt":
             return call(self.file.function(op), args)
         if op == "abs":
             return call("fabs" + suffix, args)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from linkwright.algebra.expr import ONE, Expr, constant, product, raised, scaled
-from linkwright.algebra.functions import FUNCTIONS, apply
-from linkwright.program.derivatives.flat import FLAT
+from linkwright.algebra.functions import FUNCTIONS, apply, is_flat
 from linkwright.program.program import Assign
 
 
@@ -43,7 +42,7 @@ def edges(assign: Assign, wanted: Callable[[Expr], bool]) -> Iterator[Edge]:
     """Yield the edges of a flat assignment to the operands that are wanted."""
     value = assign.value
     op, args, data = value.op, value.args, value.data
-    if op in FLAT or op == "sym":
+    if is_flat(op) or op == "sym":
         if op == "sym" and wanted(value):
             yield Edge(value, ONE)
         return

@@ -35,15 +35,12 @@ from linkwright.algebra.expr import (
     scaled,
     split_coefficient,
 )
-from linkwright.algebra.functions import apply
+from linkwright.algebra.functions import TRUTH_VALUED, apply
 from linkwright.algebra.nodes import SMALL
 from linkwright.algebra.numbers import Number, times
 from linkwright.algebra.walk import postorder
 from linkwright.program.program import Assign, Call, Loop, Namer, Program, Solve, Statement
 from linkwright.program.rates import Rate, symbol_rate
-
-TRUTH_VALUED = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
-FLAT = TRUTH_VALUED | {"sign", "floor", "pi"}  # their derivatives vanish wherever they exist
 
 
 def is_atom(x: Expr) -> bool:

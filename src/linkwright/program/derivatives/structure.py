@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from linkwright.algebra.expr import Expr
+from linkwright.algebra.functions import is_flat
 from linkwright.algebra.walk import postorder
-from linkwright.program.derivatives.flat import FLAT
 from linkwright.program.program import Assign, Call, Loop, Program, Solve, Statement
 
 Masks = dict[Expr, int]
@@ -48,7 +48,7 @@ class MaskSpreader:
                 continue
             if node.op == "sym":
                 known[node] = masks.get(node, 0)
-            elif node.op in FLAT:
+            elif is_flat(node.op):
                 known[node] = 0
             else:
                 result = 0
