@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from linkwright.algebra.expr import ONE, ZERO, Expr, mul, scaled, total
 from linkwright.algebra.nodes import ExprError
@@ -34,7 +34,26 @@ class VectorError(ExprError):
     """An operation that a frame, vector or dyadic does not allow."""
 
 
-class Direction:
+class Immutable:
+    """What never changes and is its own copy."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise VectorError(f"a {type(self).__name__} never changes; make another one")
+
+    def __reduce__(self) -> str:
+        kind = type(self).__name__
+        raise VectorError(f"a {kind} is not pickled; write the model as text instead")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+class Direction(Immutable):
     """An atomic unit vector that stands still in a frame; frames make them.
 
     >>> from linkwright.algebra import Frame
@@ -59,18 +78,6 @@ class Direction:
         put(self, "key", (frame.depth, frame.name, frame.digest, index, serial))
         put(self, "_dots", {})
         put(self, "_crosses", {})
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise VectorError("a Direction never changes")
-
-    def __reduce__(self) -> str:
-        raise VectorError("a Direction is not pickled; write the model as text instead")
-
-    def __copy__(self) -> Direction:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Direction:
-        return self
 
     def __str__(self) -> str:
         return f"{self.frame.name}.{AXIS_NAMES[self.index]}"

@@ -7,18 +7,17 @@ nothing else) are dyadics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, overload
 
-from linkwright.algebra import calculus
 from linkwright.algebra.directions import (
     Direction,
-    VectorError,
     cross as cross_directions,
     dot as dot_directions,
 )
-from linkwright.algebra.expr import ONE, ZERO, Expr, Scalar, as_expr, mul, product, raised, total
-from linkwright.algebra.vectors import Vector, terms_latex, terms_text
+from linkwright.algebra.expr import ONE, ZERO, Expr, Scalar, as_expr, mul, product
+from linkwright.algebra.linear_sums import LinearSum
+from linkwright.algebra.vectors import Vector
 
 if TYPE_CHECKING:
     from linkwright.algebra.frames import Frame
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 Pair = tuple[Direction, Direction]
 
 
-class Dyadic:
+class Dyadic(LinearSum[Pair]):
     """An immutable dyadic: scalar coefficients by pair of directions.
 
     >>> from linkwright.algebra import Frame, symbols
@@ -40,27 +39,7 @@ class Dyadic:
     (I*w*n.x, I*w*n.y)
     """
 
-    __slots__ = ("__weakref__", "_coefficients")
-    __array_ufunc__ = None
-
-    _coefficients: dict[Pair, Expr]
-
-    def __init__(self, terms: Mapping[Pair, Scalar]) -> None:
-        given = {pair: as_expr(c) for pair, c in terms.items()}
-        kept = {pair: c for pair, c in given.items() if c is not ZERO}
-        object.__setattr__(self, "_coefficients", kept)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise VectorError("a Dyadic never changes; make another one")
-
-    def __reduce__(self) -> str:
-        raise VectorError("a Dyadic is not pickled; write the model as text instead")
-
-    def __copy__(self) -> Dyadic:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Dyadic:
-        return self
+    __slots__ = ()
 
     # -- makers ------------------------------------------------------------------------------------
     @staticmethod
@@ -113,18 +92,6 @@ only frames of one tree can be compared
 
     # -- content -----------------------------------------------------------------------------------
     @property
-    def terms(self) -> tuple[tuple[Pair, Expr], ...]:
-        """The pairs of directions and their coefficients, in canonical order."""
-        return tuple(
-            sorted(self._coefficients.items(), key=lambda term: (term[0][0].key, term[0][1].key))
-        )
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether there is no term at all."""
-        return not self._coefficients
-
-    @property
     def T(self) -> Dyadic:
         """The transpose."""
         return Dyadic({(e, d): c for (d, e), c in self._coefficients.items()})
@@ -144,46 +111,7 @@ only frames of one tree can be compared
             }
         )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Dyadic):
-            return NotImplemented
-        return self._coefficients == other._coefficients
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._coefficients.items()))
-
-    def __bool__(self) -> bool:
-        return bool(self._coefficients)
-
     # -- algebra -----------------------------------------------------------------------------------
-    def __add__(self, other: Dyadic) -> Dyadic:
-        if not isinstance(other, Dyadic):
-            return NotImplemented
-        result = dict(self._coefficients)
-        for pair, c in other._coefficients.items():
-            result[pair] = result.get(pair, ZERO) + c
-        return Dyadic(result)
-
-    def __sub__(self, other: Dyadic) -> Dyadic:
-        if not isinstance(other, Dyadic):
-            return NotImplemented
-        return self + -other
-
-    def __neg__(self) -> Dyadic:
-        return Dyadic({pair: -c for pair, c in self._coefficients.items()})
-
-    def __pos__(self) -> Dyadic:
-        return self
-
-    def __mul__(self, factor: Scalar) -> Dyadic:
-        x = as_expr(factor)
-        return Dyadic({pair: mul(c, x) for pair, c in self._coefficients.items()})
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, divisor: Scalar) -> Dyadic:
-        return self * raised(as_expr(divisor), -1)
-
     @overload
     def __matmul__(self, other: Vector) -> Vector: ...
     @overload
@@ -217,7 +145,7 @@ only frames of one tree can be compared
                 m = dot_directions(e, f)
                 if m is not ZERO:
                     parts.setdefault(d, []).append(product((c, k, m)))
-        return Vector({d: total(c) for d, c in parts.items()})
+        return Vector._collected(parts)
 
     def _dot_dyadic(self, other: Dyadic) -> Dyadic:
         parts: dict[Pair, list[Expr]] = {}
@@ -226,7 +154,7 @@ only frames of one tree can be compared
                 m = dot_directions(e, f)
                 if m is not ZERO:
                     parts.setdefault((d, g), []).append(product((c, k, m)))
-        return Dyadic({pair: total(c) for pair, c in parts.items()})
+        return Dyadic._collected(parts)
 
     def cross(self, other: Vector) -> Dyadic:
         """Return the cross product with a vector on the right; `v ^ D` has it on the left."""
@@ -235,7 +163,7 @@ only frames of one tree can be compared
             for f, k in other.terms:
                 for x, m in cross_directions(e, f).items():
                     parts.setdefault((d, x), []).append(product((c, k, m)))
-        return Dyadic({pair: total(c) for pair, c in parts.items()})
+        return Dyadic._collected(parts)
 
     # -- calculus ----------------------------------------------------------------------------------
     def dt(self, rates: Mapping[Expr, Scalar] | Motion, frame: Frame | None = None) -> Dyadic:
@@ -243,39 +171,6 @@ only frames of one tree can be compared
         from linkwright.algebra.motion import as_motion
 
         return as_motion(rates).dyadic_derivative(self, frame)
-
-    def map(self, function: Callable[[Expr], Expr]) -> Dyadic:
-        """Return the dyadic with a function applied to every coefficient, in canonical order."""
-        return Dyadic({pair: function(c) for pair, c in self.terms})
-
-    def diff(self, variable: Expr) -> Dyadic:
-        """Return the partial derivative by a symbol; directions count as constants."""
-        return self.map(lambda c: calculus.diff(c, variable))
-
-    def substitute(self, replacements: Mapping[Expr, Scalar]) -> Dyadic:
-        """Return the dyadic with symbols replaced in the coefficients; directions stay."""
-        return self.map(lambda c: calculus.substitute(c, replacements))
-
-    def nominal(self) -> Dyadic:
-        """Return the dyadic with every coordinate and speed in its coefficients at zero."""
-        return self.map(calculus.nominal)
-
-    def free_symbols(self) -> tuple[Expr, ...]:
-        """Return the symbols in the coefficients, in canonical order."""
-        return calculus.free_symbols(*self._coefficients.values())
-
-    # -- text --------------------------------------------------------------------------------------
-    def __str__(self) -> str:
-        return terms_text([(c, f"({d}|{e})") for (d, e), c in self.terms])
-
-    __repr__ = __str__
-
-    def latex(self) -> str:
-        """Return the dyadic as LaTeX."""
-        return terms_latex([(c, rf"{d.latex()}\,{e.latex()}") for (d, e), c in self.terms])
-
-    def _repr_latex_(self) -> str:
-        return f"${self.latex()}$"
 
 
 ZERO_DYADIC = Dyadic({})

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from linkwright.algebra import rotations
-from linkwright.algebra.directions import AXIS_NAMES, Direction, VectorError
+from linkwright.algebra.directions import AXIS_NAMES, Direction, Immutable, VectorError
 from linkwright.algebra.expr import MINUS_ONE, ONE, ZERO, Expr, Scalar, as_expr, scaled
 from linkwright.algebra.nodes import SMALL
 from linkwright.algebra.rotations import Turn
@@ -41,7 +41,7 @@ _NAME = re.compile(r"[^\W\d]\w*(\.\w+)*'*\Z")
 _DIGEST_MASK = (1 << 60) - 1
 
 
-class Frame:
+class Frame(Immutable):
     """A frame of reference with three axes `x`, `y`, `z`; made by `Frame.root` and its children.
 
     Attributes:
@@ -112,18 +112,6 @@ class Frame:
 
     def __init__(self) -> None:
         raise VectorError("a Frame is made by Frame.root() or by its parent, as in n.rotated(...)")
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise VectorError("a Frame never changes; make another one")
-
-    def __reduce__(self) -> str:
-        raise VectorError("a Frame is not pickled; write the model as text instead")
-
-    def __copy__(self) -> Frame:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Frame:
-        return self
 
     def __repr__(self) -> str:
         if self.parent is None:
