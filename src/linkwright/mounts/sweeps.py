@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import in_columns
 from linkwright.parallel.counterweights import Counterbalance, Counterweight, balances
 
 if TYPE_CHECKING:
@@ -170,7 +171,4 @@ def sweep_report(sweeps: Sequence[HorizonSweep]) -> str:
     for s in sweeps:
         held = [f"{s.balances[c].peak:.1f}" if c in s.balances else "-" for c in columns]
         rows.append([s.mount, s.unit, f"{s.peak:.1f}", *held])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
-    )
+    return in_columns(rows)

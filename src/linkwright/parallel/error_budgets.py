@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import InputError
+from linkwright.base.results import in_columns
 
 __all__ = ["ErrorBudget", "ErrorSource", "PoseAccuracy", "pose_accuracy"]
 
@@ -149,12 +150,12 @@ class ErrorBudget:
                 machine; otherwise they are drawn once, as for one machine.
         """
         rng = np.random.default_rng(seed)
-        columns = []
+        effects = []
         for source in self.sources:
             same = source.repeats and not machines
             drawn = _drawn(rng, source.shape, 1 if same else count) * source.size
-            columns.append(np.broadcast_to(drawn, (count,)))
-        return np.asarray(np.stack(columns, axis=1) @ self.matrix.T)
+            effects.append(np.broadcast_to(drawn, (count,)))
+        return np.asarray(np.stack(effects, axis=1) @ self.matrix.T)
 
     def table(self) -> list[tuple[str, float, Array]]:
         """Return name, limit and effect of each source, largest effect first."""
@@ -170,13 +171,7 @@ class ErrorBudget:
                 ("deviation", self.deviation),
             )
         ]
-        rows = [("source", "limit", *self.outputs), *rows]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-            for row in rows
-        ]
-        return "\n".join(lines)
+        return in_columns([("source", "limit", *self.outputs), *rows])
 
 
 def _short(value: float) -> str:

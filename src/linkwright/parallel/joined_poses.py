@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.mechanism import ModelLike
 from linkwright.parallel.machine_rates import (
     OUTPUTS,
@@ -35,7 +36,7 @@ _CLOSED = 1e-9
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class JoinedPoses:
+class JoinedPoses(Result):
     """Whether a way without singularity was found between two poses.
 
     Args:
@@ -54,16 +55,6 @@ class JoinedPoses:
     way: Array = field(repr=False)
     poses: int
     clearance: float
-
-    def as_dict(self) -> dict[str, object]:
-        """Return it as plain data."""
-        return {
-            "joined": self.joined,
-            "words": self.words,
-            "way": self.way.tolist(),
-            "poses": self.poses,
-            "clearance": self.clearance,
-        }
 
 
 @worded

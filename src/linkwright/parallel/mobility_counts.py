@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from linkwright.algebra import Expr, evaluate_all, free_symbols
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.closure import Relations, closed_samples, rank_of
 from linkwright.equations.evaluation import all_values
 from linkwright.mechanism import Body, Joint, Mechanism, ModelLike, Work, mechanism_of
@@ -34,7 +35,7 @@ _STILL = 1e-7  # of the largest velocity, which counts as none
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class Mobility:
+class Mobility(Result):
     """How a machine can move.
 
     Args:
@@ -62,6 +63,7 @@ class Mobility:
     freedoms: int
     relations: int = 0
     actuators: int = 0
+    _also = ("words",)
 
     @property
     def words(self) -> str:

@@ -26,6 +26,7 @@ from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError
 from linkwright.base.optional import extra
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.evaluation import quantities
 from linkwright.mechanism import ModelLike
 from linkwright.parallel.machine_rates import (
@@ -58,7 +59,7 @@ _RADII = tuple(10.0**k for k in (-12, -11, -10, -9, -8, -7, -6, -5, -4, -3, -2, 
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class PoseProof:
+class PoseProof(Result):
     """What was proven of one assembly.
 
     Args:
@@ -75,15 +76,6 @@ class PoseProof:
     words: str
     within: float
     alone: float
-
-    def as_dict(self) -> dict[str, object]:
-        """Return it as plain data."""
-        return {
-            "proven": self.proven,
-            "words": self.words,
-            "within": self.within if self.proven else None,
-            "alone": self.alone,
-        }
 
 
 @worded

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 
 Array = NDArray[np.float64]
 
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class Screw:
+class Screw(Result):
     """An instantaneous motion of the platform: about an axis, along it, or both.
 
     Args:
@@ -29,6 +30,7 @@ class Screw:
     axis: tuple[float, float, float]
     point: tuple[float, float, float] | None
     pitch: float
+    _also = ("words",)
 
     @property
     def words(self) -> str:
@@ -46,15 +48,6 @@ class Screw:
         if abs(self.pitch) > 5e-4:
             told += f" and advance{ending} {self.pitch:.3g} m per radian"
         return told
-
-    def as_dict(self) -> dict[str, object]:
-        """Return it as plain data; the pitch of a translation is None."""
-        return {
-            "axis": list(self.axis),
-            "point": None if self.point is None else list(self.point),
-            "pitch": None if self.point is None else self.pitch,
-            "words": self.words,
-        }
 
 
 def screw_of(twist: Array, place: Array, length: float) -> Screw:

@@ -40,6 +40,7 @@ import numpy as np
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.mechanism import ModelLike
 from linkwright.parallel.machine_rates import (
     OUTPUTS,
@@ -57,7 +58,7 @@ _ASIDE = 1e-4
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class Singularity:
+class Singularity(Result):
     """What kind of pose a machine is in.
 
     Args:
@@ -93,6 +94,7 @@ class Singularity:
     idle: int
     length: float
     coordinates: Mapping[str, float] = field(repr=False)
+    _also = ("distance", "scaling")
 
     @property
     def singular(self) -> bool:
@@ -113,22 +115,6 @@ class Singularity:
     def scaling(self) -> str:
         """How lengths and angles were made comparable."""
         return f"{self.length:.4g} m count as much as a radian"
-
-    def as_dict(self) -> dict[str, object]:
-        """Return it as plain data."""
-        return {
-            "kind": self.kind,
-            "kinds": list(self.kinds),
-            "words": self.words,
-            "gained": [s.as_dict() for s in self.gained],
-            "lost": [s.as_dict() for s in self.lost],
-            "distance": self.distance,
-            "distances": dict(self.distances),
-            "scaling": self.scaling,
-            "mobility": self.mobility,
-            "idle": self.idle,
-            "coordinates": dict(self.coordinates),
-        }
 
 
 @dataclass(frozen=True, slots=True)

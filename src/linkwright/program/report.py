@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from linkwright.base.results import in_columns
 from linkwright.program.counts import Counts, counts_as_dict, stage_counts
 from linkwright.program.passes import PASSES, report
 from linkwright.program.program import Program
@@ -72,12 +73,7 @@ def as_text(rows: Sequence[Row]) -> str:
     stage     add
     velocity   12
     """
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
-    return "\n".join(lines)
+    return in_columns(rows)
 
 
 def _derivative(stages: dict[Rate, Counts]) -> Counts:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.base.errors import InputError
+from linkwright.base.results import plain
 from linkwright.sampling.contraction import best_transform, log_norms
 from linkwright.sampling.distributions.recorded import Recorded
 from linkwright.sampling.exponents import Exponent, exponent_of, growths, rounded_up
@@ -190,24 +191,19 @@ class Answers:
 
     def as_dict(self) -> dict[str, object]:
         """Return the answers as plain data."""
-        return {
-            "states": list(self.loop.states),
-            "gain": self.gain.tolist(),
-            "contraction": _plain(self.contraction),
-            "best_contraction": _plain(self.best_contraction),
-            "mean_square": _plain(self.mean_square),
-            "exponent": {
-                "value": _plain(self.exponent.value),
-                "low": _plain(self.exponent.low),
-                "high": _plain(self.exponent.high),
-                "rate": _plain(self.exponent.rate),
-            },
-            "mean_interval": self.distribution.mean,
-            "decay": _plain(self.decay),
-            "verdict": self.verdict,
-            "period": self.period,
-            "procedure": self.procedure,
-        }
+        named = [
+            "contraction",
+            "best_contraction",
+            "mean_square",
+            "decay",
+            "verdict",
+            "period",
+            "procedure",
+        ]
+        exponent = {name: getattr(self.exponent, name) for name in ("value", "low", "high", "rate")}
+        found = {"states": self.loop.states, "gain": self.gain, "exponent": exponent}
+        found |= {name: getattr(self, name) for name in named}
+        return {**plain(found), "mean_interval": self.distribution.mean}
 
 
 def answers(
@@ -406,7 +402,3 @@ def _together(gammas: list[Array], weights: list[Array], shares: Array) -> tuple
     """Return the matrices of all regimes with their probabilities in the long run."""
     all_weights = [s * w for s, w in zip(shares, weights, strict=True)]
     return np.concatenate(gammas), np.concatenate(all_weights)
-
-
-def _plain(value: float) -> float | None:
-    return value if np.isfinite(value) else None

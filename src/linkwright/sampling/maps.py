@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
+from linkwright.base.results import plain
 from linkwright.sampling.answers import (
     expectations,
     lyapunov_transform,
@@ -92,14 +93,11 @@ class RateMap:
 
     def as_dict(self) -> dict[str, object]:
         """Return the map as plain data."""
-        told: dict[str, object] = {
+        found: dict[str, object] = {
             "rows": {"label": self.labels[0], "values": self.gains.tolist()},
             "columns": {"label": self.labels[1], "values": self.rates.tolist()},
         }
-        for name in (*ANSWERS, "low", "high"):
-            values: Array = getattr(self, name)
-            told[name] = [[v if np.isfinite(v) else None for v in row] for row in values.tolist()]
-        return told
+        return found | {name: plain(getattr(self, name)) for name in (*ANSWERS, "low", "high")}
 
 
 @worded

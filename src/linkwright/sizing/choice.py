@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, suggestion
+from linkwright.base.results import in_columns
 from linkwright.formats.catalog.reader import read_catalog
 from linkwright.formats.catalog.schema import Catalog, DriveEntry
 from linkwright.formats.catalog.writer import chosen_parts
@@ -221,7 +222,8 @@ class Sizing:
             (c.joint, c.motor, c.gear, c.brake or "-", f"{c.margin:+.0%}", c.limited_by)
             for c in self.chosen.values()
         ]
-        table = _table(("joint", "motor", "gear", "brake", "margin", "limited by"), rows)
+        head = ("joint", "motor", "gear", "brake", "margin", "limited by")
+        table = in_columns([head, *rows], left=len(head))
         judged = self.bus.verdicts if len(self.chosen) == len(self.options) else ()
         failed = [f"{self.supply}: {v}" for v in judged if not v.passed]
         return "\n".join([table, *failed])
@@ -518,9 +520,3 @@ def _no_bearing(options: JointOptions) -> UnsizedError:
 def _some(names: Any) -> str:
     known = list(dict.fromkeys(names))
     return ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    widths = [max(len(r[k]) for r in [head, *rows]) for k in range(len(head))]
-    lines = ["  ".join(x.ljust(w) for x, w in zip(r, widths, strict=True)) for r in [head, *rows]]
-    return "\n".join(line.rstrip() for line in lines)

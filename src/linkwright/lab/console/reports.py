@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwright.base.results import in_columns
 from linkwright.lab.config import CONTROLLERS, MODES
 from linkwright.lab.console.table import Answer
 
@@ -31,14 +32,7 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     joint    th
     R_EB   1.57
     """
-    table = (columns, *rows)
-    widths = [max(len(row[k]) for row in table) for k in range(len(columns))]
-    lines = []
-    for row in table:
-        cells = [row[0].ljust(widths[0])]
-        cells += [c.rjust(width) for c, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    return in_columns((columns, *rows))
 
 
 def numbers(values: Any) -> list[float]:
