@@ -25,7 +25,7 @@ from linkwright.studio import server
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 REGISTRIES: tuple[dict[str, Any], ...] = (
-    functions.COMPOSITES,
+    functions.WRITTEN_FUNCTIONS,
     joint_kinds.JOINTS,
     kernel.BACKENDS,
     commands.COMMANDS,

@@ -16,8 +16,7 @@ from linkwright.algebra.directions import (
     dot as dot_directions,
 )
 from linkwright.algebra.expr import ONE, ZERO, Expr, Scalar, as_expr, mul, product
-from linkwright.algebra.linear_sums import LinearSum
-from linkwright.algebra.vectors import Vector
+from linkwright.algebra.vectors import LinearSum, Vector
 
 if TYPE_CHECKING:
     from linkwright.algebra.frames import Frame

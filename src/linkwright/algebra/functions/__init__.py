@@ -28,12 +28,12 @@ from linkwright.algebra.functions.calls import (
     where,
 )
 from linkwright.algebra.functions.registry import (
-    COMPOSITES,
     FUNCTIONS,
     TRUTH_VALUED,
+    WRITTEN_FUNCTIONS,
     Args,
-    Composite,
     Function,
+    WrittenFunction,
     apply,
     flat,
     is_flat,
@@ -42,13 +42,13 @@ from linkwright.algebra.functions.registry import (
 from linkwright.algebra.functions.smooth import PI
 
 __all__ = [
-    "COMPOSITES",
     "FUNCTIONS",
     "PI",
     "TRUTH_VALUED",
+    "WRITTEN_FUNCTIONS",
     "Args",
-    "Composite",
     "Function",
+    "WrittenFunction",
     "absolute",
     "acos",
     "apply",

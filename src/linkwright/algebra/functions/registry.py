@@ -1,6 +1,6 @@
 """The registry of functions: each with its rules, derivative and evaluation.
 
-A function is one record and one call of `register`. A `Composite` is written by other functions:
+A function is one record and one call of `register`. A `WrittenFunction` is written by others:
 what it is applied to becomes that expression, so that everything that knows these knows it too. A
 `Function` is a node of its own. Its `simplify` rule brings
 arguments into canonical form (AUTOSIM, section 5.3: fold numbers, use parity, cancel inverse
@@ -59,7 +59,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Composite:
+class WrittenFunction:
     """A function of scalars that is written by others.
 
     Args:
@@ -74,18 +74,18 @@ class Composite:
 
 
 FUNCTIONS: dict[str, Function] = {}
-COMPOSITES: dict[str, Composite] = {}
+WRITTEN_FUNCTIONS: dict[str, WrittenFunction] = {}
 SPELLING = {"select": "where"}
 TRUTH_VALUED = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
 """Functions whose value is true or false, 1 or 0."""
 
 
-def register(function: Function | Composite) -> None:
+def register(function: Function | WrittenFunction) -> None:
     """Make a function known to the algebra, its language and printers, and the backends."""
-    if function.name in FUNCTIONS or function.name in COMPOSITES:
+    if function.name in FUNCTIONS or function.name in WRITTEN_FUNCTIONS:
         raise ExprError(f"a function {function.name!r} is registered already; choose another name")
-    if isinstance(function, Composite):
-        COMPOSITES[function.name] = function
+    if isinstance(function, WrittenFunction):
+        WRITTEN_FUNCTIONS[function.name] = function
     else:
         FUNCTIONS[function.name] = function
 
@@ -107,14 +107,14 @@ def apply(op: str, args: Args, data: Any = None) -> Expr:
     >>> apply("cos", (constant(0),))
     1
     """
-    function = FUNCTIONS.get(op) or COMPOSITES.get(op)
+    function = FUNCTIONS.get(op) or WRITTEN_FUNCTIONS.get(op)
     if function is None:
-        known = sorted([*FUNCTIONS, *COMPOSITES])
+        known = sorted([*FUNCTIONS, *WRITTEN_FUNCTIONS])
         raise ExprError(f"unknown function {op!r}; known are {', '.join(known)}")
     if len(args) != function.arity and (function.arity is not None or not args):
         wanted = "one or more" if function.arity is None else function.arity
         raise ExprError(f"{op} takes {wanted} argument(s), not {len(args)}")
-    if isinstance(function, Composite):
+    if isinstance(function, WrittenFunction):
         return function.value(*args)
     simpler = function.simplify(args, data)
     return function_node(op, args, data) if simpler is None else simpler

@@ -35,7 +35,14 @@ from linkwright.algebra.functions.calls import (
     tan,
     tanh,
 )
-from linkwright.algebra.functions.registry import Args, Composite, Function, apply, flat, register
+from linkwright.algebra.functions.registry import (
+    Args,
+    Function,
+    WrittenFunction,
+    apply,
+    flat,
+    register,
+)
 from linkwright.algebra.nodes import SMALL, ExprError
 from linkwright.algebra.numbers import number, power
 
@@ -347,7 +354,7 @@ for _record in (
         rises=True,
     ),
     Function("pow", 2, _simplify_pow, _pow_partial, lambda d, x, y: np.power(x, y), numpy="power"),
-    Composite("sinh", 1, sinh),
-    Composite("cosh", 1, cosh),
+    WrittenFunction("sinh", 1, sinh),
+    WrittenFunction("cosh", 1, cosh),
 ):
     register(_record)

@@ -9,7 +9,7 @@ from functools import cache
 from linkwright.algebra.calculus import diff, nominal
 from linkwright.algebra.expr import Expr, as_expr
 from linkwright.algebra.foreign import ForeignFunction
-from linkwright.algebra.functions import COMPOSITES, FUNCTIONS, TRUTH_VALUED, apply
+from linkwright.algebra.functions import FUNCTIONS, TRUTH_VALUED, WRITTEN_FUNCTIONS, apply
 from linkwright.algebra.functions.registry import SPELLING
 from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
 from linkwright.algebra.nodes import ExprError
@@ -25,7 +25,7 @@ _NO_CALLS = TRUTH_VALUED | {"pi", "table1", "table2", "foreign"}
 
 @cache
 def _scalar_function(op: str) -> Callable[..., object]:
-    arity = (FUNCTIONS.get(op) or COMPOSITES[op]).arity
+    arity = (FUNCTIONS.get(op) or WRITTEN_FUNCTIONS[op]).arity
 
     def function(*values: object) -> Expr:
         return apply(op, tuple([_scalar(x) for x in values]))
@@ -120,7 +120,7 @@ def _output(function: ForeignFunction, number: int) -> Callable[..., object] | N
 
 def standard_functions() -> dict[str, Callable[..., object]]:
     """Return the functions of every text by their spelling."""
-    scalar = {SPELLING.get(name, name): name for name in (*FUNCTIONS, *COMPOSITES)}
+    scalar = {SPELLING.get(name, name): name for name in (*FUNCTIONS, *WRITTEN_FUNCTIONS)}
     return _OF_VECTORS | {
         word: _scalar_function(name) for word, name in scalar.items() if name not in _NO_CALLS
     }
