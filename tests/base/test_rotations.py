@@ -15,6 +15,7 @@ from linkwright.base.rotations import (
     quaternion_matrix,
     quaternion_of,
     quaternion_product,
+    rotation_vectors,
     skew,
     turned,
 )
@@ -82,6 +83,12 @@ def test_exponential_and_logarithm_are_those_of_scipy(vectors: Array) -> None:
         np.testing.assert_allclose(
             Rotation.from_rotvec(back).as_matrix(), theirs.as_matrix(), atol=4e-15
         )
+
+
+def test_matrices_have_the_rotation_vectors_that_scipy_gives_them(vectors: Array) -> None:
+    below = vectors[np.linalg.norm(vectors, axis=1) < 3]  # half a turn
+    ours = rotation_vectors(Rotation.from_rotvec(below).as_matrix())
+    np.testing.assert_allclose(ours, below, atol=4e-14)
 
 
 def test_a_turn_about_an_axis_is_that_of_scipy(vectors: Array) -> None:

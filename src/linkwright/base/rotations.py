@@ -123,6 +123,21 @@ def axis_rotation(axis: ArrayLike, angle: float) -> Array:
     return np.asarray(np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * (k @ k))
 
 
+def rotation_vectors(matrices: ArrayLike) -> Array:
+    """Return axes times angles of rotation matrices below half a turn.
+
+    >>> rotation_vectors(np.eye(3))
+    array([0., 0., 0.])
+    """
+    r = np.asarray(matrices, dtype=float)
+    pairs = ((2, 1), (0, 2), (1, 0))
+    axes = np.stack([0.5 * (r[..., i, j] - r[..., j, i]) for i, j in pairs], axis=-1)
+    sines = np.linalg.norm(axes, axis=-1)
+    angles = np.arctan2(sines, 0.5 * (np.trace(r, axis1=-2, axis2=-1) - 1.0))
+    small = sines < 1e-12
+    return axes * np.where(small, 1.0, angles / np.where(small, 1.0, sines))[..., None]
+
+
 def exponential(vector: Array) -> Array:
     """Return the quaternion of a rotation vector.
 

@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from linkwright.algebra import (
-    ONE,
-    ZERO,
     Expr,
     as_expr,
     atan2,
@@ -29,12 +27,11 @@ from linkwright.algebra import (
     total,
     where,
 )
-from linkwright.algebra.triples import Matrix, Triple, cross
+from linkwright.algebra.triples import IDENTITY, Matrix, Triple, cross
 
 _NEAR = 0.05
 """Square of the angle below which the series are taken; their first term left out is 1e-15."""
 _TINY = 1e-12
-_UNIT = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 
 def rotation_vector(rows: Matrix, name: Callable[[Expr], Expr]) -> Triple:
@@ -57,7 +54,7 @@ def rotation_rows(r: Sequence[Expr], name: Callable[[Expr], Expr]) -> Matrix:
     f = sqrt(far2)
     s = name(where(f2 > _NEAR, sin(f) / f, _series(f2, (1, -6, 120, -5040, 362880, -39916800))))
     a = _half_turn(f2, far2, f, name)
-    columns = [_polynomial(r, e, s, a, name) for e in _UNIT]
+    columns = [_polynomial(r, e, s, a, name) for e in IDENTITY]
     x, y, z = zip(*columns, strict=True)
     return x, y, z
 

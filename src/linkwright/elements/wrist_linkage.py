@@ -34,7 +34,7 @@ from linkwright.algebra.triples import (
 )
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, ShapeError, suggestion
-from linkwright.base.rotations import axis_rotation, skew
+from linkwright.base.rotations import exponential, quaternion_matrix, rotation_vectors, skew
 from linkwright.blocks import BlockError, checked
 from linkwright.mechanism import Joint, Mechanism
 
@@ -149,7 +149,7 @@ class WristLinkage:
         for w, p, f in zip(axes, points, angles, strict=True):
             here.append(turned @ w)
             there.append(moved + turned @ p)
-            hinge = _turn(w, float(f))
+            hinge = quaternion_matrix(exponential(f * w))
             moved = moved + turned @ (p - hinge @ p)
             turned = turned @ hinge
         return turned, moved, np.array(here), np.array(there)
@@ -162,7 +162,7 @@ class WristLinkage:
             shown: by the six potentiometers, rad.
         """
         turned, moved = self.placement(shown)
-        return np.concatenate([moved, _vector(turned)])
+        return np.concatenate([moved, rotation_vectors(turned)])
 
     @worded
     def angles(self, deflection: ArrayLike, *, turns: int = 30) -> Array:
@@ -173,17 +173,17 @@ class WristLinkage:
             turns: steps of Newton's method.
         """
         wanted = _six(deflection, "deflection")
-        goal = _turn(wanted[3:], 1.0)
+        goal = quaternion_matrix(exponential(wanted[3:]))
         angles: Array = np.zeros(6)
         for _ in range(turns):
             turned, moved, axes, points = self._moved(angles)
-            left = np.concatenate([wanted[:3] - moved, _vector(goal @ turned.T)])
+            left = np.concatenate([wanted[:3] - moved, rotation_vectors(goal @ turned.T)])
             scale = np.array([self.size] * 3 + [1.0] * 3)
             if np.abs(left / scale).max() < 1e-14:
                 break
             angles = angles + np.linalg.solve(self._table(axes, points, moved), left)
         turned, moved, _, _ = self._moved(angles)
-        left = np.concatenate([(wanted[:3] - moved) / self.size, _vector(goal @ turned.T)])
+        left = np.concatenate([(wanted[:3] - moved) / self.size, rotation_vectors(goal @ turned.T)])
         if not np.abs(left).max() < 1e-9:
             raise InputError(
                 f"the linkage does not reach the deflection {np.round(wanted, 4).tolist()}",
@@ -298,21 +298,6 @@ def _length(m: Mechanism, k: int, way: Array) -> tuple[object, ...]:
         return (0, 0, 0)
     length = m.parameter(f"length{k}", long, unit="m")
     return tuple(length * float(x / long) for x in way)
-
-
-def _turn(axis: Array, angle: float) -> Array:
-    """Return the rotation about an axis by its length times an angle (Rodrigues)."""
-    far = float(np.linalg.norm(axis))
-    if far == 0:
-        return np.eye(3)
-    return axis_rotation(axis / far, far * angle)
-
-
-def _vector(turn: Array) -> Array:
-    """Return the rotation vector of a rotation, below half a turn."""
-    part = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / 2
-    sine, cosine = float(np.linalg.norm(part)), (float(np.trace(turn)) - 1) / 2
-    return part * (np.arctan2(sine, cosine) / sine if sine > 1e-9 else 1.0)
 
 
 def _triple(numbers: Array) -> Triple:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.base.rotations import skew
+from linkwright.base.rotations import axis_rotation
 from linkwright.motion.trajectory import (
     POWERS,
     Array,
@@ -236,6 +236,5 @@ def turned(axis: ArrayLike, angle: float) -> Array:
     >>> turned((0, 0, 1), math.pi / 2).round(12).tolist()
     [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    cross = skew(np.asarray(axis, dtype=float) / np.linalg.norm(np.asarray(axis, dtype=float)))
-    found: Array = np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
-    return found
+    along = np.asarray(axis, dtype=float)
+    return axis_rotation(along / np.linalg.norm(along), angle)

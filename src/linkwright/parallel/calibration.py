@@ -18,14 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError, ShapeError
 from linkwright.base.reprs import one_line
+from linkwright.base.rotations import rotation_vectors
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.mechanism import ModelLike
-from linkwright.parallel.pose_errors import (
-    PoseSlopes,
-    closed_coordinates,
-    closed_with,
-    rotation_vectors,
-)
+from linkwright.parallel.pose_errors import PoseSlopes, closed_coordinates, closed_with
 
 __all__ = ["DimensionCalibration", "calibrate"]
 

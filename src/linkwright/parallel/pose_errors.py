@@ -20,6 +20,7 @@ from linkwright.algebra.calculus import gradient
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError, suggestion
 from linkwright.base.reprs import one_line
+from linkwright.base.rotations import rotation_vectors
 from linkwright.equations.evaluation import BatchEvaluator, Evaluator, quantities
 from linkwright.equations.parallel_machine import (
     ParallelMachine,
@@ -269,22 +270,6 @@ def closed_with(
             remedy="take smaller tolerances, or a pose farther from the end of its reach",
         )
     return closed.q[:, :n]
-
-
-def rotation_vectors(rotations: Array) -> Array:
-    """Return axes times angles of rotations below half a turn, one row each.
-
-    >>> rotation_vectors(np.eye(3)[None])
-    array([[0., 0., 0.]])
-    """
-    r = rotations
-    axes = np.stack(
-        [r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]], axis=-1
-    )
-    sines = 0.5 * np.linalg.norm(axes, axis=1)
-    angles = np.arctan2(sines, 0.5 * (np.trace(r, axis1=1, axis2=2) - 1.0))
-    small = sines < 1e-12
-    return 0.5 * axes * np.where(small, 1.0, angles / np.where(small, 1.0, sines))[:, None]
 
 
 def closed_coordinates(machine: ParallelMachine, q: Mapping[str, float] | ArrayLike) -> Array:

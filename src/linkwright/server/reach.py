@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.rotations import exponential, logarithm, quaternion_matrix
-from linkwright.formats.robot.transforms import rotation_quaternion
+from linkwright.base.rotations import exponential, logarithm, quaternion_matrix, quaternion_of
 from linkwright.server.cell import CellArm
 from linkwright.server.face import RefusedError
 
@@ -127,5 +126,4 @@ class ArmReach:
 
 def _vector(turn: Array) -> Array:
     """Return a rotation as a vector: its axis times its angle."""
-    x, y, z = ((float(a), float(b), float(c)) for a, b, c in turn)
-    return logarithm(np.array(rotation_quaternion((x, y, z)), dtype=float))
+    return logarithm(quaternion_of(turn))

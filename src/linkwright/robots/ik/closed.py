@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import Error, ShapeError
-from linkwright.base.rotations import quaternion_of
-from linkwright.motion.blends import turned as rotation
+from linkwright.base.rotations import axis_rotation as rotation, quaternion_of
 from linkwright.robots.ik.targets import poses
 
 if TYPE_CHECKING:
