@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -43,6 +44,7 @@ from linkwright.motion.chains.paths import (
     path_tangent,
     planned_path,
 )
+from linkwright.motion.chains.records import like, numbers
 from linkwright.motion.chains.solver import ToolKinematics, size, solved, tool_at
 from linkwright.motion.trajectory import MotionError
 
@@ -134,8 +136,8 @@ class ArmMotion(ChainMotion):
         name: str = "arm",
         rate: Rate | float | Fraction | None = None,
     ) -> None:
-        numbers = [*tool_speed, *tool_acceleration, *tolerance, damping, bandwidth, age_limit]
-        if not np.all(np.isfinite(numbers)) or min(numbers) <= 0:
+        given = [*tool_speed, *tool_acceleration, *tolerance, damping, bandwidth, age_limit]
+        if not np.all(np.isfinite(given)) or min(given) <= 0:
             raise MotionError(
                 "limits, tolerance, damping, bandwidth and age_limit of a tool must be above zero",
                 remedy="give speeds in m/s and rad/s, accelerations in m/s^2 and rad/s^2",
@@ -143,7 +145,7 @@ class ArmMotion(ChainMotion):
         if len(speed) != len(arm.joints):
             raise MotionError(f"{len(speed)} speeds of an arm with {len(arm.joints)} joints")
         self.arm, self.slerp, self._named = arm, slerp, tuple(frames)
-        self._numbers = tuple(float(x) for x in numbers)
+        self._numbers = tuple(float(x) for x in given)
         super().__init__(
             speed, acceleration, jerk=jerk, start=start, lower=lower, upper=upper, brake=brake,
             queue=queue, slots=slots, name=name, rate=rate,
@@ -188,7 +190,7 @@ class ArmMotion(ChainMotion):
 
     def _more(self, leg: str) -> tuple[Expr, ...]:
         kind = self.discrete_state(f"{leg}_kind", initial=1.0)
-        return (kind, *path_states(self, leg).all())
+        return (kind, *numbers(path_states(self, leg)))
 
     def _at_rest(self, leg: Leg) -> tuple[Expr, ...]:
         return (ONE, *leg.more[1:])
@@ -451,12 +453,12 @@ class ArmMotion(ChainMotion):
             smooth_room(let, probe, self._tangent, self.planned_jerk, (now, now.end - begins)),
         )
         pose = let(equal(goal.kind, 2))
-        numbers = [
+        own_leg = [
             *self._origin(), *[ZERO] * self.count, ramps.x, ramps.up, ramps.down, since,
-            goal.sequence, 2 * ONE, *path.all(),
+            goal.sequence, 2 * ONE, *numbers(path),
         ]  # fmt: skip
-        plain = [*joints.all(), ONE, *path.all()]
-        leg = self.one.like([where(pose, x, y) for x, y in zip(numbers, plain, strict=True)])
+        plain = [*numbers(joints), ONE, *numbers(path)]
+        leg = like(self.one, (where(pose, x, y) for x, y in zip(own_leg, plain, strict=True)))
         return leg, let(where(pose, fits, may))
 
     def _path(self, goal: Goal, old: ToolPath, here: Anchor) -> ToolPath:
@@ -500,8 +502,7 @@ class ArmMotion(ChainMotion):
             let(where(self._leaving, x - y, z))
             for x, y, z in zip(second.aim, self._following, second.way, strict=True)
         ]
-        n = self.count
-        later = second.like([*second.aim, *way, *second.all()[2 * n :]])
+        later = replace(second, way=tuple(way))
         return super()._advance(shift, cleared, first, later, lanes, pull)
 
     def _carry_on(self, first: Leg, second: Leg, both: Expr) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,6 @@ from linkwright.motion.chains.legs import (
     Ramps,
     Share,
     begun,
-    chosen_leg,
     planned,
     remaining_peak,
     share,
@@ -24,6 +23,7 @@ from linkwright.motion.chains.legs import (
     smooth_room,
     turn_room,
 )
+from linkwright.motion.chains.records import chosen, numbers
 from linkwright.motion.trajectory import MotionError
 
 FAR = 1e9
@@ -383,29 +383,24 @@ class ChainMotion(Block):
         begins = let(maximum(early, one.clock))
         new, may = self._next(goal, now, begins, let(one.clock + step - begins))
         start = let(waiting & (1 - self.both) & slowing & (clock >= begins) & may)
-        second = chosen_leg(start, new, self.two.like(self._later(self.two, step)))
+        second = chosen(start, new, replace(self.two, clock=self.two.clock + step))
         both = let(self.both | start)
         ended = let(clock >= now.end)
         over = self._over(ended, both, second, lanes)
-        first = one.like(
-            [*one.aim, *one.way, now.x, now.up, now.down, clock, one.number, *one.more]
-        )
+        first = replace(one, ramps=now, clock=clock)
         going = self._advance(let(over & both), cleared, first, second, lanes, pull)
         together = let(both & (1 - over) & (1 - cleared))
         self.update(self.both, together)
         self.update(self.slowing, where(cleared, 1, where(over & both, 0, slowing)))
         self._carry_on(going, second, together)
         for leg, after in ((self.one, going), (self.two, second)):
-            for x, y in zip(leg.all(), after.all(), strict=True):
+            for x, y in zip(numbers(leg), numbers(after), strict=True):
                 self.update(x, y)
         self._count(start, over, cleared, deaf)
 
     def _least_ramp(self, lanes: Lanes) -> Expr:
         """Return half the time of slowing down that the first leg needs, as it is seen now."""
         return ZERO
-
-    def _later(self, leg: Leg, step: Expr) -> list[Expr]:
-        return [x if x is not leg.clock else x + step for x in leg.all()]
 
     def _over(self, ended: Expr, both: Expr, second: Leg, lanes: Lanes) -> Expr:
         """Return whether the first leg may be left."""
@@ -451,10 +446,14 @@ class ChainMotion(Block):
             where(follow & (absolute(m) < FAR), m, x)
             for m, x in zip(self.measured, lanes.q, strict=True)
         ]
-        r = first.ramps
-        resting = [r.x, r.up, r.down, r.end, first.number, *self._at_rest(first)]
-        halted = first.like([*place, *[ZERO] * self.count, *resting])
-        return chosen_leg(cleared, halted, chosen_leg(shift, second, first))
+        halted = replace(
+            first,
+            aim=tuple(place),
+            way=(ZERO,) * self.count,
+            clock=first.ramps.end,
+            more=self._at_rest(first),
+        )
+        return chosen(cleared, halted, chosen(shift, second, first))
 
     def _at_rest(self, leg: Leg) -> tuple[Expr, ...]:
         """Return what else describes a leg at rest, in place of another."""

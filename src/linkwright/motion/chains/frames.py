@@ -29,6 +29,7 @@ from linkwright.algebra.triples import Hold, Quaternion, Triple, add, conjugate,
 from linkwright.blocks import Block
 from linkwright.motion.chains.goals import every
 from linkwright.motion.chains.poses import UNIT, MovingVector, Pose, Turning, multiplied
+from linkwright.motion.chains.records import chosen
 
 _HUGE = 1e9
 _JERK = 100.0  # 1/s: braking with the tool's whole acceleration begins within 10 ms at least
@@ -175,26 +176,5 @@ def frame_of(hold: Hold, frames: Sequence[MovingFrame], number: Expr) -> Pose:
     """Return the frame with a number: the base is 0."""
     found = BASE
     for k, frame in enumerate(frames):
-        this, other = hold(equal(number, k + 1)), frame.pose
-
-        def pick(a: Sequence[Expr], b: Sequence[Expr], this: Expr = this) -> tuple[Expr, ...]:
-            return tuple(hold(where(this, x, y)) for x, y in zip(a, b, strict=True))
-
-        def triple(a: Sequence[Expr], b: Sequence[Expr], this: Expr = this) -> Triple:
-            x, y, z = pick(a, b, this)
-            return x, y, z
-
-        w, x, y, z = pick(other.turn.at, found.turn.at)
-        found = Pose(
-            MovingVector(
-                triple(other.place.at, found.place.at),
-                triple(other.place.flow, found.place.flow),
-                second=triple(other.place.second, found.place.second),
-            ),
-            Turning(
-                (w, x, y, z),
-                triple(other.turn.flow, found.turn.flow),
-                second=triple(other.turn.second, found.turn.second),
-            ),
-        )
+        found = chosen(hold(equal(number, k + 1)), frame.pose, found, hold)
     return found

@@ -8,10 +8,11 @@ come at once. What cannot be taken is refused with a reason, and nothing changes
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, equal, floor, minimum, where
 from linkwright.blocks import Block
+from linkwright.motion.chains.records import chosen, like, numbers
 from linkwright.motion.trajectory import MotionError
 
 GOALS = ("none", "joints", "pose")
@@ -36,28 +37,6 @@ class Goal:
     blend: Expr  # s before the last goal, from when on the turn to this one may begin
     frame: Expr  # number of the frame in which a pose is given
     sequence: Expr  # its number
-
-    def all(self) -> tuple[Expr, ...]:
-        """Return all its numbers, one after the other."""
-        return (self.kind, *self.values, self.speed, self.blend, self.frame, self.sequence)
-
-    def like(self, numbers: Sequence[Expr]) -> Goal:
-        """Return a goal with other numbers, in the order of `all`."""
-        kind, *values, speed, blend, frame, sequence = numbers
-        return replace(
-            self,
-            kind=kind,
-            values=tuple(values),
-            speed=speed,
-            blend=blend,
-            frame=frame,
-            sequence=sequence,
-        )
-
-
-def chosen(condition: Expr, yes: Goal, no: Goal) -> Goal:
-    """Return one of two goals."""
-    return yes.like([where(condition, a, b) for a, b in zip(yes.all(), no.all(), strict=True)])
 
 
 class Mailbox:
@@ -88,12 +67,12 @@ class Mailbox:
     def newest(self, seen: Expr) -> tuple[Expr, Goal]:
         """Return whether there is a goal that is not yet seen, and the first such goal."""
         hold = self._block.intermediate
-        numbers = [hold(where(g.sequence > seen, g.sequence, _NEVER)) for g in self.goals]
-        first = hold(minimum(*numbers))
+        waiting = [hold(where(g.sequence > seen, g.sequence, _NEVER)) for g in self.goals]
+        first = hold(minimum(*waiting))
         found = self.goals[-1]
-        for goal, number in list(zip(self.goals, numbers, strict=True))[-2::-1]:
+        for goal, number in list(zip(self.goals, waiting, strict=True))[-2::-1]:
             found = chosen(equal(number, first), goal, found)
-        return hold(first < _NEVER), found.like([hold(x) for x in found.all()])
+        return hold(first < _NEVER), like(found, map(hold, numbers(found)))
 
     def inputs(
         self,
@@ -112,10 +91,10 @@ class Mailbox:
         if len(values) > self.width:
             raise MotionError(f"a goal has {self.width} numbers at most, not {len(values)}")
         i = sequence % self.slots
-        numbers = [*values, *[0.0] * (self.width - len(values))]
+        padded = [*values, *[0.0] * (self.width - len(values))]
         return {
             f"kind[{i}]": float(GOALS.index(kind)),
-            **{f"values[{i},{k}]": float(x) for k, x in enumerate(numbers)},
+            **{f"values[{i},{k}]": float(x) for k, x in enumerate(padded)},
             f"speed[{i}]": float(speed),
             f"blend[{i}]": float(blend),
             f"frame[{i}]": float(frame),
@@ -133,7 +112,7 @@ def reason_of(
 ) -> Expr:
     """Return why a goal is refused, the place in `REASONS`, or 0."""
     # a number that is not one is not below any other
-    sane = every(absolute(x) < _HUGE for x in goal.all())
+    sane = every(absolute(x) < _HUGE for x in numbers(goal))
     fair = (goal.speed > 0) & (goal.speed <= 1) & (goal.blend >= 0)
     joints = equal(goal.kind, 1)
     pose = equal(goal.kind, 2) if frames else ZERO
@@ -177,9 +156,9 @@ class Queue:
     def __init__(self, block: Block, goal: Goal, depth: int) -> None:
         self._block, self.depth = block, depth
         self.count = block.discrete_state("waiting", doc="goals that wait")
-        size = len(goal.all())
+        size = len(numbers(goal))
         self.goals = [
-            goal.like([block.discrete_state(f"wait{i}_{k}") for k in range(size)])
+            like(goal, [block.discrete_state(f"wait{i}_{k}") for k in range(size)])
             for i in range(depth)
         ]
 
@@ -196,5 +175,5 @@ class Queue:
         for i, here in enumerate(self.goals):
             after = self.goals[i + 1] if i + 1 < self.depth else here
             new = block.intermediate(pushed & equal(left, i))
-            for x, y, z in zip(here.all(), after.all(), goal.all(), strict=True):
+            for x, y, z in zip(*map(numbers, (here, after, goal)), strict=True):
                 block.update(x, where(new, z, where(popped, y, x)))

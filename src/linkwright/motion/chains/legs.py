@@ -26,8 +26,6 @@ from fractions import Fraction
 from linkwright.algebra import ONE, ZERO, Expr, absolute, as_expr, maximum, minimum, sqrt, where
 from linkwright.algebra.triples import Hold
 
-"""Gives a partial result a name."""
-
 _TINY = 1e-30
 _SLOWEST = 0.5  # of its speed, below which a leg waits rather than begins
 _PEAK = 0.75  # of r'' t_a / x, in the middle of a ramp
@@ -66,28 +64,9 @@ class Leg:
     number: Expr  # sequence of its goal
     more: tuple[Expr, ...] = ()  # what else describes it, of chains with tools
 
-    def all(self) -> tuple[Expr, ...]:
-        """Return all its numbers, one after the other."""
-        r = self.ramps
-        return (*self.aim, *self.way, r.x, r.up, r.down, self.clock, self.number, *self.more)
-
-    def like(self, numbers: Sequence[Expr]) -> Leg:
-        """Return a leg with other numbers, in the order of `all`."""
-        n = len(self.aim)
-        x, up, down, clock, number = numbers[2 * n : 2 * n + 5]
-        aim, way, more = (
-            tuple(numbers[i]) for i in (slice(n), slice(n, 2 * n), slice(2 * n + 5, None))
-        )
-        return Leg(aim, way, Ramps(x, up, down), clock, number, more)
-
 
 Turn = tuple[Ramps, Expr]
 """The ramps of the leg before, and s until that is at its goal."""
-
-
-def chosen_leg(condition: Expr, yes: Leg, no: Leg) -> Leg:
-    """Return one of two legs."""
-    return yes.like([where(condition, a, b) for a, b in zip(yes.all(), no.all(), strict=True)])
 
 
 @dataclass(frozen=True, slots=True)

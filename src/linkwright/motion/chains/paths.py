@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkwright.algebra import ONE, ZERO, Expr, absolute, sqrt, total, where
-from linkwright.algebra.triples import Hold, Quaternion, Triple, conjugate, subtract
+from linkwright.algebra import ONE, ZERO, Expr, absolute, sqrt, total
+from linkwright.algebra.triples import NOTHING, Hold, Quaternion, Triple, conjugate, subtract
 from linkwright.blocks import Block
-from linkwright.motion.chains.frames import MovingFrame, frame_of
+from linkwright.motion.chains.frames import BASE, MovingFrame, frame_of
 from linkwright.motion.chains.legs import Share
 from linkwright.motion.chains.poses import (
     UNIT,
-    MovingVector,
     Pose,
     Turning,
     between,
@@ -36,8 +35,7 @@ from linkwright.motion.chains.poses import (
     slerp_angles,
     turned_about,
 )
-
-_SIZES = (1, 3, 4, 1, 3, 4, 4, 4, 3, 1, 1, 1)
+from linkwright.motion.chains.records import chosen, like, numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +60,6 @@ class ToolPath:
     roll: Expr  # of its second turn, about z, rad
     length: Expr  # of the way as it began, m
 
-    def all(self) -> tuple[Expr, ...]:
-        """Return all its numbers, one after the other."""
-        a, b = self.first, self.last
-        ends = (a.frame, *a.place, *a.turn, b.frame, *b.place, *b.turn)
-        return (*ends, *self.start, *self.end, *self.axis, self.angle, self.roll, self.length)
-
     @property
     def span(self) -> tuple[Expr, Expr]:
         """Length, m, and angle, rad."""
@@ -86,31 +78,19 @@ def path_tangent(hold: Hold, frames: Sequence[MovingFrame], path: ToolPath) -> l
     return [*(hold(e) for e in way), *rotated(hold, path.start, [hold(e) for e in turn])]
 
 
-def path_of(numbers: Sequence[Expr]) -> ToolPath:
-    """Return a leg from its numbers, in the order of `ToolPath.all`."""
-    parts: list[tuple[Expr, ...]] = []
-    for size in _SIZES:
-        parts.append(tuple(numbers[:size]))
-        numbers = numbers[size:]
-    (f0,), p0, t0, (f1,), p1, t1, start, end, axis, (angle,), (roll,), (length,) = parts
-    return ToolPath(
-        Anchor(f0, (p0[0], p0[1], p0[2]), (t0[0], t0[1], t0[2], t0[3])),
-        Anchor(f1, (p1[0], p1[1], p1[2]), (t1[0], t1[1], t1[2], t1[3])),
-        (start[0], start[1], start[2], start[3]),
-        (end[0], end[1], end[2], end[3]),
-        (axis[0], axis[1], axis[2]),
-        angle,
-        roll,
-        length,
-    )
+_STANDING = Anchor(ZERO, NOTHING, UNIT)
+_NONE = ToolPath(_STANDING, _STANDING, UNIT, UNIT, (ONE, ZERO, ZERO), ZERO, ZERO, ZERO)
+
+
+def path_of(values: Sequence[Expr]) -> ToolPath:
+    """Return a leg from its numbers."""
+    return like(_NONE, values)
 
 
 def path_states(block: Block, leg: str) -> ToolPath:
     """Return a leg as discrete states of a block."""
-    unit = (1.0, 0.0, 0.0, 0.0)
-    usual = (0.0, *[0.0] * 3, *unit, 0.0, *[0.0] * 3, *unit, *unit, *unit, 1.0, 0, 0, 0, 0, 0)
-    names = [block.discrete_state(f"{leg}_path{k}", initial=x) for k, x in enumerate(usual)]
-    return path_of(names)
+    usual = enumerate(map(float, numbers(_NONE)))
+    return path_of([block.discrete_state(f"{leg}_path{k}", initial=x) for k, x in usual])
 
 
 def planned_path(
@@ -160,36 +140,13 @@ def on_path(
     return OnPath(Pose(place, product(hold, sigma, *drive)), last)
 
 
-def masked(hold: Hold, condition: Expr, pose: Pose) -> Pose:
-    """Return a pose, or that of the base where the condition does not hold."""
-
-    def of(a: Triple) -> Triple:
-        x, y, z = (e if e is ZERO else hold(where(condition, e, ZERO)) for e in a)
-        return x, y, z
-
-    p, t = pose.place, pose.turn
-    w, x, y, z = (hold(where(condition, a, b)) for a, b in zip(t.at, UNIT, strict=True))
-    return Pose(
-        MovingVector(of(p.at), of(p.flow), of(p.slope), of(p.second)),
-        Turning((w, x, y, z), of(t.flow), of(t.slope), of(t.second)),
-    )
-
-
 def both_paths(hold: Hold, sigma: Expr, a: OnPath, b: OnPath, one: Expr, two: Expr) -> Pose:
     """Return the pose of a tool on one leg or two: what is left of one, done of the other."""
-    first, second = masked(hold, one, a.now), masked(hold, two, b.now)
-    corner = masked(hold, hold(one & two), a.end)
-    parts = (first.place, second.place, corner.place)
-    sums = [
-        tuple(hold(x + y - z) for x, y, z in zip(*vectors, strict=True))
-        for vectors in (
-            [p.at for p in parts],
-            [p.flow for p in parts],
-            [p.slope for p in parts],
-            [p.second for p in parts],
-        )
-    ]
-    at, flow, slope, bend = ((v[0], v[1], v[2]) for v in sums)
+    first, second, corner = (
+        chosen(active, pose, BASE, hold)
+        for active, pose in ((one, a.now), (two, b.now), (hold(one & two), a.end))
+    )
+    rows = zip(*(numbers(p.place) for p in (first, second, corner)), strict=True)
+    place = like(corner.place, [hold(x + y - z) for x, y, z in rows])
     back = inverse(hold, corner.turn)
-    turn = product(hold, sigma, first.turn, back, second.turn)
-    return Pose(MovingVector(at, flow, slope, bend), turn)
+    return Pose(place, product(hold, sigma, first.turn, back, second.turn))

@@ -28,6 +28,7 @@ from linkwright.algebra.triples import (
     times,
 )
 from linkwright.motion.chains.legs import Share
+from linkwright.motion.chains.records import like, numbers
 
 UNIT: Quaternion = (ONE, ZERO, ZERO, ZERO)
 _TINY = 1e-300
@@ -102,18 +103,13 @@ def carried(hold: Hold, sigma: Expr, turn: Turning, point: Sequence[Expr]) -> Mo
 
 def sums(hold: Hold, *parts: MovingVector) -> MovingVector:
     """Return the sum of vectors over time."""
-    return MovingVector(
-        held(hold, add(*(p.at for p in parts))),
-        held(hold, add(*(p.flow for p in parts))),
-        held(hold, add(*(p.slope for p in parts))),
-        held(hold, add(*(p.second for p in parts))),
-    )
+    added = (total(row) for row in zip(*map(numbers, parts), strict=True))
+    return like(parts[0], (x if x.is_atom else hold(x) for x in added))
 
 
 def negative(a: MovingVector) -> MovingVector:
     """Return the vector in the other direction."""
-    at, flow, slope, second = (times(-ONE, v) for v in (a.at, a.flow, a.slope, a.second))
-    return MovingVector(at, flow, slope, second)
+    return like(a, (-x for x in numbers(a)))
 
 
 def between(
