@@ -46,8 +46,8 @@ from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.mechanism import ModelLike
 from linkwright.mounts.chains import SHARE, AxisChain, chain_of, limits_of, refuse_beyond
-from linkwright.program import Assign, Namer, Program, Statement, program
-from linkwright.program.linear import gram, ldlt
+from linkwright.program import Namer, Program, program
+from linkwright.program.linear import Names, gram, ldlt
 
 Array = NDArray[np.float64]
 
@@ -102,16 +102,8 @@ def step_program(
     x = list(machine.coordinates)
     g = residuals(machine, ("direction", *held), [*d, *values])
     still = [as_expr(0)] * (len(g) - 3 - len(kept))
-    namer = Namer(None, "k")
-    statements: list[Statement] = []
-
-    def hold(value: Expr) -> Expr:
-        if value.is_atom or value.op == "num":
-            return value
-        target = namer()
-        statements.append(Assign(target, value))
-        return target
-
+    names = Names(Namer(None, "k"))
+    hold = names.hold
     rows = [[hold(e) for e in gradient(row, x)] for row in g]
     columns = list(zip(*rows, strict=True))
     n = len(x)
@@ -122,8 +114,8 @@ def step_program(
 
     def solved(*sides: Sequence[Expr]) -> list[list[Expr]]:
         right = [[hold(dot(c, side)) for c in columns] for side in sides]
-        made, found = ldlt(matrix, right, namer)
-        statements.extend(made)
+        made, found = ldlt(matrix, right, names.namer)
+        names.statements.extend(made)
         return [[hold(e) for e in row] for row in found]
 
     off = [hold(-e) for e in g]
@@ -144,7 +136,7 @@ def step_program(
         f"{machine.mechanism.name}_pointing",
         {k: v for k, v in inputs.items() if v},
         outputs,
-        statements=statements,
+        statements=names.statements,
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import DomainError, InputError
+from linkwright.base.rotations import axis_rotation
 from linkwright.mounts.steppers import (
     ACCELERATION,
     TOP_SPEED,
@@ -174,9 +175,7 @@ def orbit_path(
     a, b, sweep = math.radians(turn), math.radians(tilt), end - start
     if not (sweep != 0 and math.isfinite(sweep)):
         raise InputError(f"an orbit from {start:g} to {end:g} degrees leads nowhere")
-    rz = np.array([[math.cos(a), -math.sin(a), 0], [math.sin(a), math.cos(a), 0], [0, 0, 1]])
-    ry = np.array([[math.cos(b), 0, math.sin(b)], [0, 1, 0], [-math.sin(b), 0, math.cos(b)]])
-    whole = rz @ ry
+    whole = axis_rotation((0, 0, 1), a) @ axis_rotation((0, 1, 0), b)
 
     def at(share: float) -> Array:
         along = math.radians(start + share * sweep)

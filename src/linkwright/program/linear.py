@@ -270,14 +270,15 @@ def _improved(
 
 
 # -- statements ------------------------------------------------------------------------------------
-class _Writer:
-    """Collects assignments; a value that is an atom, or its negative, needs none."""
+class Names:
+    """Names for values, and their assignments; an atom, or its negative, needs none."""
 
     def __init__(self, namer: Namer) -> None:
         self.namer = namer
         self.statements: list[Assign] = []
 
     def hold(self, value: Expr, note: str = "") -> Expr:
+        """Return a name for a value, or itself."""
         if value.is_atom or (value.op == "scale" and value.args[0].is_atom and value.data == -1):
             return value
         target = self.namer()
@@ -316,7 +317,7 @@ def ldlt(
                     f"entry ({j}, {i}) is {matrix[j][i]}; use lu()"
                 )
     sequence = _sequence(order, n, lambda: elimination_order(kinds(matrix), sides=len(right)))
-    writer = _Writer(namer)
+    writer = Names(namer)
     upper: dict[tuple[int, int], Expr] = {}  # what is left of row i in column j when i is a pivot
     lower: dict[tuple[int, int], Expr] = {}
     for place, k in enumerate(sequence):
@@ -372,7 +373,7 @@ def lu(
     sequence = _sequence(
         order, n, lambda: elimination_order(kinds(matrix), symmetric=False, sides=len(right))
     )
-    writer = _Writer(namer)
+    writer = Names(namer)
     upper: dict[tuple[int, int], Expr] = {}
     lower: dict[tuple[int, int], Expr] = {}
     guarded = False
@@ -434,7 +435,7 @@ def _left_over(
 
 
 def _substitute(
-    writer: _Writer,
+    writer: Names,
     sequence: Sequence[int],
     lower: dict[tuple[int, int], Expr],
     upper: dict[tuple[int, int], Expr],
