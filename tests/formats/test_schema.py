@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -14,7 +15,9 @@ from pydantic import create_model
 from linkwright.base.errors import InputError
 from linkwright.cli.commands.schema import formats
 from linkwright.formats.schema import Amount, Key
+from linkwright.formats.schema_page import page
 from linkwright.formats.text.document import parse_record
+from linkwright.formats.text.edits import with_value
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.writer import key_text, value_text
 from linkwright.mechanism.shapes import color_of
@@ -105,8 +108,13 @@ def content(table: type[Record], texts: bool = True) -> dict[str, Any]:
 def read(table: type[Record], values: Mapping[str, Any]) -> Any:
     """Return a table that stands in a file, each key on a line of its own from the third on."""
     lines = [f"{key_text(key)} = {value_text(value)}" for key, value in values.items()]
+    return parsed(table, "\n".join(["format = 1", "[table]", *lines]))
+
+
+def parsed(table: type[Record], text: str) -> Any:
+    """Return the table of a text that holds it alone."""
     whole = create_model("Whole", __base__=Record, format=(int, ...), table=(table, ...))
-    record, _ = parse_record("\n".join(["format = 1", "[table]", *lines]), whole)
+    record, _ = parse_record(text, whole)
     return record.table  # type: ignore[attr-defined] # of the model that is made here
 
 
@@ -188,6 +196,30 @@ def test_a_schema_for_editors_tells_unit_default_and_meaning(name: str) -> None:
         if not field.is_required() and field.default_factory is None:
             usual = plain(field.default)
             assert told.get("default") == usual, key
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_an_edit_of_a_key_keeps_all_comments_and_is_read(name: str) -> None:
+    values = content(TABLES[name])
+    lines = [f"{key_text(key)} = {value_text(value)}  # {key}" for key, value in values.items()]
+    text = "\n".join(["# first", "format = 1", "[table]  # of all", *lines, "# last"]) + "\n"
+    for line, (key, value) in zip(lines, values.items(), strict=True):
+        without = with_value(text, ("table", key), None)
+        assert without.splitlines() == [x for x in text.splitlines() if x != line]
+        again = with_value(without, ("table", key), value)
+        added = f"{key_text(key)} = {value_text(value)}"
+        assert sorted(again.splitlines()) == sorted([*without.splitlines(), added])
+        assert plain(parsed(TABLES[name], again)) == content(TABLES[name], texts=False)
+
+
+def test_the_page_of_files_is_made_of_their_records() -> None:
+    kept = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+    assert kept == page(FORMATS), "run: python -m linkwright.cli.commands.schema > docs/files.md"
+    for name, table in FORMATS.items():
+        of_format = kept.partition(f"## {name}\n")[2].partition("\n## ")[0]
+        for part in (table, *(x for x in parts(table))):
+            for key, field in part.model_fields.items():
+                assert f"| `{field.alias or key}` |" in of_format, (name, key)
 
 
 @pytest.mark.parametrize(

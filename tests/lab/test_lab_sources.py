@@ -23,6 +23,7 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.ready import config_digest
 from linkwright.lab.rules import robot_lab
 from linkwright.lab.sources import lab_config, shipped_folder
+from linkwright.mechanism import Mechanism
 from linkwright.robots import Robot
 
 JOINTS = ["R_SFE", "R_SAA", "R_HR", "R_EB", "R_WR", "R_WFE", "R_WAA", "R_TL", "R_TV", "R_FAA"]
@@ -226,8 +227,14 @@ def test_a_folder_without_gains_gets_them_of_its_inertia(tmp_path: Path, arm: La
 
 
 def test_what_a_robot_says_and_a_laboratory_leaves_out_is_told() -> None:
-    told = lab_config("pendulum").notes
-    assert any("a robot file has no place for them" in note for note in told)
+    assert lab_config("pendulum").notes == ()  # it runs the model itself
+    m = Mechanism("pair")
+    m.body("a", rotate="z", mass=1, inertia=1)
+    m.body("b", parent="a", rotate="z", mass=1, inertia=1)
+    m.constrain_position("b - 2*a", eliminate="b")
+    m.force("push", 1, at="a", along="x")
+    told = lab_config(Robot(m)).notes
+    assert any("forces (push): a robot file has no place for them" in note for note in told)
 
 
 def test_an_end_effector_at_no_vertex_is_refused(tmp_path: Path) -> None:

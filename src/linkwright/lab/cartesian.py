@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linkwright.algebra import Expr, symbol
 from linkwright.blocks import Block
-from linkwright.equations.tree import Results, tree_of
+from linkwright.equations.tree import Results
 from linkwright.equations.writer import Writer
 from linkwright.formats.robot.transforms import composed
 from linkwright.lab.config import EndEffector, LabConfig
@@ -86,7 +86,7 @@ class CartesianState(Block):
         speeds |= dict(zip(robot.base_speeds, rate, strict=True))
         rates = dict(zip(robot.speeds, a, strict=True))
         rates |= dict(zip(robot.base_speeds, change, strict=True))
-        tree = tree_of(robot.mechanism)
+        tree = robot.tree
         given = {
             "q": [known[x] for x in tree.coordinates],
             "u": [speeds[x] for x in tree.speeds],
@@ -105,7 +105,7 @@ class CartesianState(Block):
 
 def cartesian_program(config: LabConfig, robot: LabMechanism, points: tuple[str, ...]) -> Program:
     """Return the Program of the state of end-effectors and of the positions of points."""
-    tree = tree_of(robot.mechanism)
+    tree = robot.tree
     owner = robot.mechanism.name
     symbols = {
         effector.name: tuple(

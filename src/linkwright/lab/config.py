@@ -18,6 +18,7 @@ from pydantic import Field
 from linkwright.formats.robot.description import Description
 from linkwright.formats.schema import Amount, Key, described
 from linkwright.formats.sl.configuration import SceneObject
+from linkwright.mechanism import Mechanism
 from linkwright.mechanism.joint_kinds import JOINTS
 
 CONTROLLERS = ("pd", "pid", "pdff", "pidff")
@@ -30,6 +31,13 @@ torques (SL: MOTORSERVO, INVDYNSERVO, CARTSERVO)."""
 
 SERVOS = ("motor", "task", "vision", "invdyn", "invkin")
 """The servos that every laboratory has."""
+
+MEMBERS = (
+    *("robot", "sensors", "base_state", "cart", "cart_desired", "life", "task", "desired"),
+    *("invdyn", "invkin", "feed", "motor", "guard", "shown", "shown_cart", "cameras", "vision"),
+    *("card", "raw_sensors", "actuators", "misc", "driver"),
+)
+"""Names of members of the Systems of laboratories and their robots."""
 
 
 def _nothing() -> Mapping[str, Any]:
@@ -207,6 +215,12 @@ class LabConfig:
         tuple[EndEffector, ...], Key("in order", key="end_effector", ruled=True)
     ] = ()
     objects: Annotated[tuple[SceneObject, ...], Key("what may be touched", internal=True)] = ()
+    mechanism: Annotated[
+        Mechanism | None,
+        Key(
+            "that is simulated with all that acts in it, in place of the description", internal=True
+        ),
+    ] = None
     files: Annotated[tuple[str, ...], Key("that it was read from", internal=True)] = ()
     notes: Annotated[
         tuple[str, ...],

@@ -15,7 +15,9 @@ from typing import Any
 from linkwright.base.errors import InputError
 from linkwright.formats.robot import description
 from linkwright.formats.sl.configuration import SceneObject
+from linkwright.formats.text.files import read_model, write_model
 from linkwright.lab import config as lab
+from linkwright.mechanism import Mechanism
 
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
@@ -25,7 +27,7 @@ _KINDS: dict[str, type[Any]] = {
         SceneObject,
     )
 }
-_KIND, _PATH, _TABLE = "#kind", "#path", "#table"
+_KIND, _PATH, _TABLE, _MODEL = "#kind", "#path", "#table", "#model"
 
 
 def config_text(config: lab.LabConfig) -> str:
@@ -65,6 +67,8 @@ def _told(value: Any) -> Any:
         return {_KIND: name, **told}
     if isinstance(value, Path):
         return {_PATH: str(value)}
+    if isinstance(value, Mechanism):
+        return {_MODEL: write_model(value)}
     if isinstance(value, Mapping):
         return {_TABLE: [[_told(k), _told(v)] for k, v in value.items()]}
     if isinstance(value, list | tuple):
@@ -84,6 +88,8 @@ def _made(told: Any) -> Any:
         return tuple(_made(x) for x in told)
     if not isinstance(told, dict):
         return told
+    if _MODEL in told:
+        return read_model(told[_MODEL]).frozen()
     if _PATH in told:
         return Path(told[_PATH])
     if _TABLE in told:

@@ -249,6 +249,8 @@ class Lab(Commanded):
 
         They are where the configuration has them.
         """
+        if self.config.mechanism is not None:
+            return Robot(plant.with_ends(self.config, self.config.mechanism))
         found = self.config.description
         links = {link.name for link in found.links}
         known = links | {frame.name for frame in found.frames}

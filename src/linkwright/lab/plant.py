@@ -11,16 +11,20 @@ Euler's method and one step in a tick they are those of that step, exactly.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from linkwright.algebra import Expr, constant
 from linkwright.base.errors import InputError
 from linkwright.blocks import Element
+from linkwright.equations.tree import Tree, tree_of
 from linkwright.formats.robot.description import Description, Place
-from linkwright.formats.robot.to_mechanism import Assembled, Places, assembled
+from linkwright.formats.robot.from_mechanism import link_name
+from linkwright.formats.robot.to_mechanism import Assembled, Places, as_assembled, assembled
 from linkwright.formats.robot.transforms import composed, euler_rotation, plus, rotate
-from linkwright.lab.config import SERVOS, EndEffector, LabConfig
+from linkwright.lab.config import MEMBERS, SERVOS, EndEffector, LabConfig
+from linkwright.lab.rules import of_joints_alone
 from linkwright.mechanism import Body, Mechanism, Point, Weld
+from linkwright.mechanism.structure import extensible
 
 HELD = 1e15
 """kg and kg*m^2 that a base that is held is given: a force of 1 kN moves it by 0.5 nm in a
@@ -29,23 +33,6 @@ quarter of an hour."""
 AXES = "xyz"
 GRAVITY = tuple(f"gravity_{c}" for c in AXES)
 """Parameters of the world's gravity vector, m/s^2."""
-
-MEMBERS = (
-    *(
-        "robot",
-        "sensors",
-        "base_state",
-        "cart",
-        "cart_desired",
-        "life",
-        "task",
-        "desired",
-        "invdyn",
-    ),
-    *("invkin", "feed", "motor", "guard", "shown", "shown_cart", "cameras", "vision"),
-    *("card", "raw_sensors", "actuators", "misc", "driver"),
-)
-"""Names of members of the Systems of laboratories and their robots."""
 
 HOLD = "base_held"
 """Parameter that is 0 where a base floats, `HELD` where it is held."""
@@ -76,6 +63,7 @@ class LabMechanism:
         speeds: their speeds.
         base: coordinates of a base that floats, or nothing.
         base_speeds: along the base's own axes: velocity, then angular velocity.
+        numbers: values of parameters that it has of its own.
     """
 
     assembled: Assembled
@@ -83,11 +71,17 @@ class LabMechanism:
     speeds: tuple[Expr, ...]
     base: tuple[Expr, ...] = ()
     base_speeds: tuple[Expr, ...] = ()
+    numbers: Mapping[Expr, float] = field(default_factory=dict)
 
     @property
     def mechanism(self) -> Mechanism:
         """What moves."""
         return self.assembled.mechanism
+
+    @property
+    def tree(self) -> Tree:
+        """What controllers compute with."""
+        return tree_of(of_joints_alone(self.mechanism), self.numbers)
 
     def with_followers(self, places: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
         """Return coordinates with those of joints that follow others.
@@ -143,8 +137,52 @@ def member_names(config: LabConfig) -> tuple[str, ...]:
     return (*MEMBERS, *own, *lives, *seen, *(thing.name for thing in config.objects))
 
 
+def own_mechanism(mechanism: Mechanism) -> Mechanism:
+    """Return a mechanism to be extended for a laboratory, whose links are called as in its files.
+
+    Joints have no stops there, as none of a laboratory's have.
+    """
+    made = extensible(mechanism.with_parts(ranges=()))
+    for body in mechanism.bodies.values():
+        name = link_name(body)
+        if name not in (body.name, *made.points):
+            made.frames.setdefault(name, body.origin)
+    return made
+
+
+def with_ends(config: LabConfig, mechanism: Mechanism) -> Mechanism:
+    """Return a mechanism with the end-effectors of a laboratory as frames."""
+    made = own_mechanism(of_joints_alone(mechanism))
+    places = as_assembled(made).places
+    for end in config.end_effectors:
+        if end.link in places and end.name not in places:
+            body, at = places[end.link]
+            place = composed(at, place_of(end))
+            made.point(end.name, body, place.position, matrix=place.rotation)
+    return made
+
+
+def _whole(config: LabConfig, mechanism: Mechanism) -> Assembled:
+    """Return the mechanism of a laboratory with what its end-effectors carry."""
+    taken = {*GRAVITY, HOLD, *(n for e in config.end_effectors for n in load_names(e.name))}
+    for name in (*mechanism.parameters, *mechanism.inputs, *mechanism.coordinates):
+        if name in taken:
+            raise InputError(
+                f"{mechanism.name!r} has something called {name!r}, as a laboratory has",
+                remedy="give it another name in the model",
+            )
+    made = as_assembled(own_mechanism(mechanism))
+    for effector in config.end_effectors:
+        _add_load(made.mechanism, made.places, effector)
+    joints = (replace(x, name=x.coordinates[0].name) for x in made.joints)
+    return replace(made, joints=tuple(joints))
+
+
 def lab_mechanism(config: LabConfig, description: Description | None = None) -> LabMechanism:
     """Return the robot of a laboratory, with gravity and loads as parameters.
+
+    A mechanism is taken as it is, with its parameters and all that acts in it; of a `description`,
+    and where a base is made to float, one is made.
 
     >>> from linkwright.lab.sources import lab_config
     >>> found = lab_mechanism(lab_config("sl-arm"))
@@ -164,7 +202,14 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
             body = places[given.root if base == "free" else _child_of_root(given)][0]
             m.body("held_base", parent=body, joint=Weld(), mass=anchor, inertia=anchor)
 
-    made = assembled(given, base=base, limits=False, extend=extend, reserved=member_names(config))
+    if config.mechanism is not None and description is None and not floats:
+        made = _whole(config, config.mechanism)
+        own = config.mechanism
+        numbers = {x: own.values[name] for name, x in own.parameters.items()}
+    else:
+        numbers = {}
+        reserved = member_names(config)
+        made = assembled(given, base=base, limits=False, extend=extend, reserved=reserved)
     m = made.mechanism
     root = next((joint for joint in made.joints if len(joint.coordinates) == 7), None)
     by_name = {joint.name: joint for joint in made.joints}
@@ -196,6 +241,7 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
         speeds,
         () if root is None else root.coordinates,
         () if root is None else tuple(speed_of[root.body]),
+        numbers,
     )
     for effector in config.end_effectors:
         m.defaults(dict(found.load_values(effector)))

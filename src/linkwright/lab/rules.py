@@ -22,6 +22,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from linkwright.algebra import free_symbols
 from linkwright.base.errors import InputError
 from linkwright.formats.robot.description import Description, Place
 from linkwright.formats.robot.ground import ground_of
@@ -31,7 +32,8 @@ from linkwright.formats.robot.transforms import (
     quaternion_rotation,
     rotation_quaternion,
 )
-from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
+from linkwright.lab.config import MEMBERS, EndEffector, JointConfig, LabConfig, VisionConfig
+from linkwright.mechanism import Mechanism
 from linkwright.robots import Robot
 
 FASTEST = 20.0
@@ -91,7 +93,10 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
     (6, 'fixed', True)
     """
     description = _in_the_world(_as_in_programs(described(robot), robot))
-    if robot.source is not description:
+    own = _own_mechanism(robot, description)
+    if own is not None:
+        robot = Robot(of_joints_alone(own))
+    elif robot.source is not description:
         robot = Robot(description)
     free = [joint.name for joint in description.joints if joint.kind == "free"]
     names = _single(description, robot)
@@ -144,8 +149,40 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
         base="floating" if free else "fixed",
         vision=VisionConfig(),
         files=(description.source,) if description.source else (),
-        notes=not_read(description),
+        mechanism=own,
+        notes=not_read(description) if own is None else (),
     )
+
+
+def _own_mechanism(robot: Robot, description: Description) -> Mechanism | None:
+    """Return the mechanism that a robot was made from, where a laboratory can run it as it is.
+
+    That is a tree on the ground whose joints have one coordinate each, none of which follows
+    another. Else the laboratory runs what a robot file says.
+    """
+    m = robot.mechanism
+    if (
+        isinstance(robot.source, Description)
+        or m.constraints
+        or not m.bodies.keys().isdisjoint(MEMBERS)
+    ):
+        return None
+    if any(len(body.coordinates) > 1 for body in m.bodies.values()):
+        return None
+    return m.frozen()
+
+
+def of_joints_alone(m: Mechanism) -> Mechanism:
+    """Return a mechanism as controllers know it: joints and parameters, without what else acts.
+
+    That are states of its own, and loads that depend on them, on inputs or on time.
+    """
+    unknown = {*m.inputs.values(), *(state.symbol for state in m.states), m.time}
+    forces = [x for x in m.forces if unknown.isdisjoint(free_symbols(x.magnitude))]
+    moments = [x for x in m.moments if unknown.isdisjoint(free_symbols(x.magnitude))]
+    if len(forces) == len(m.forces) and len(moments) == len(m.moments) and not m.states:
+        return m
+    return m.with_parts(forces=forces, moments=moments, states=())
 
 
 def _in_the_world(description: Description) -> Description:

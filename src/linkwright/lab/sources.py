@@ -11,13 +11,13 @@ from linkwright.base.errors import InputError, suggestion
 from linkwright.base.files import is_there, path_of
 from linkwright.base.lazy import Later
 from linkwright.lab.config import LabConfig
-from linkwright.lab.files.sl_folder import model_in, sl_lab
 from linkwright.lab.rules import robot_lab
 from linkwright.robots import Robot
 
 if TYPE_CHECKING:
-    from linkwright.lab.files import lab_reader
+    from linkwright.lab.files import lab_reader, sl_folder
 else:
+    sl_folder = Later("linkwright.lab.files.sl_folder")
     lab_reader = Later("linkwright.lab.files.lab_reader")
 
 SHIPPED = ("sl-arm",)
@@ -44,7 +44,7 @@ def is_lab(source: str | os.PathLike[str]) -> bool:
     """
     path = Path(source)
     if is_there(path) and path.is_dir():
-        return (path / LAB_FILE).is_file() or model_in(path) is not None
+        return (path / LAB_FILE).is_file() or sl_folder.model_in(path) is not None
     return str(source) in SHIPPED or lab_reader.is_lab_file(path)
 
 
@@ -61,19 +61,19 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
         return robot_lab(source)
     path = path_of(source, "a laboratory")
     if str(path) in SHIPPED:
-        return sl_lab(shipped_folder(str(path)))
+        return sl_folder.sl_lab(shipped_folder(str(path)))
     if is_there(path) and path.is_dir():
         if (path / LAB_FILE).is_file():
             return lab_reader.read_lab(path / LAB_FILE)
-        if model_in(path) is None:
+        if sl_folder.model_in(path) is None:
             raise InputError(
                 f"the folder has no {LAB_FILE} and no .dyn file",
                 file=path,
                 remedy="name the folder of a laboratory, or the file of a robot",
             )
-        return sl_lab(path)
+        return sl_folder.sl_lab(path)
     if path.suffix.lower() == ".dyn":
-        return sl_lab(path)
+        return sl_folder.sl_lab(path)
     if lab_reader.is_lab_file(path):
         return lab_reader.read_lab(path)
     if not is_there(path) and not path.suffix:

@@ -24,6 +24,7 @@ from linkwright.base.reprs import brief
 from linkwright.mechanism.joints import Joint, MechanismError, axis_list
 from linkwright.mechanism.kinematics import advance_per_radian
 from linkwright.mechanism.parts import Body, Inertia, Point, Value
+from linkwright.mechanism.places import is_own
 from linkwright.mechanism.shapes import Mesh, Shape, shapes_in
 from linkwright.mechanism.symbols import changed, require_name
 from linkwright.mechanism.transactions import builder
@@ -253,7 +254,7 @@ def _two_blocks(
 
 def _refuse_foreign(m: Mechanism, name: str, *others: Body | None) -> None:
     for other in others:
-        if other is not None and other.mechanism is not m:
+        if other is not None and not is_own(m, other):
             raise MechanismError(
                 f"body {name!r} of {m.name!r} cannot refer to {other.name!r}, "
                 "which is a body of another mechanism"

@@ -18,7 +18,7 @@ from linkwright.algebra import (
 )
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Passive, Point, Value
-from linkwright.mechanism.places import point_at
+from linkwright.mechanism.places import is_own, point_at
 from linkwright.mechanism.symbols import changed, require_name
 from linkwright.mechanism.transactions import builder
 
@@ -276,7 +276,7 @@ def passive(
 
 def _refuse_others(m: Mechanism, name: str, given: Value) -> None:
     """Refuse what is not a body of this mechanism."""
-    if given is not None and (not isinstance(given, Body) or given.mechanism is not m):
+    if given is not None and not (isinstance(given, Body) and is_own(m, given)):
         raise MechanismError(f"{name!r} needs a body of {m.name!r}, not {given!r}")
 
 

@@ -206,9 +206,14 @@ def point_at(m: Mechanism, name: str, given: Value) -> Point:
     if isinstance(given, str):
         given = m.place(given)
     point = given.origin if isinstance(given, Body) else given
-    if not isinstance(point, Point) or point.body.mechanism is not m:
+    if not isinstance(point, Point) or not is_own(m, point.body):
         raise MechanismError(f"{name!r} needs a point of {m.name!r}, not {given!r}")
     return point
+
+
+def is_own(m: Mechanism, body: Body) -> bool:
+    """Whether a body is one of a mechanism; views of it share its bodies."""
+    return body is m.ground or m.bodies.get(body.name) is body
 
 
 def children(m: Mechanism, body: Body) -> tuple[Body, ...]:

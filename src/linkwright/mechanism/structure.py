@@ -29,7 +29,7 @@ from linkwright.mechanism.transactions import TABLES
 if TYPE_CHECKING:
     from linkwright.mechanism.mechanism import Mechanism
 
-_PARTS = ("forces", "moments", "constraints", "outputs", "reports", "ranges", "actuators")
+_PARTS = ("forces", "moments", "constraints", "states", "outputs", "reports", "ranges", "actuators")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +154,7 @@ def frozen(m: Mechanism) -> Mechanism:
     """
     if m.is_frozen:
         return m
-    view = _copied(m)
-    for name in TABLES:
-        setattr(view, name, copy.copy(getattr(m, name)))
-    view._points_of = {body: dict(points) for body, points in m._points_of.items()}
-    view.scope = MechanismScope(view)
+    view = extensible(m)
     view.kinematics()
     return _sealed(view, True)
 
@@ -254,6 +250,29 @@ def with_parts(m: Mechanism, /, **parts: Iterable[object]) -> Mechanism:
     for name in _PARTS:
         setattr(view, name, list(parts.get(name, getattr(m, name))))
     return _sealed(view, m.is_frozen)
+
+
+def extensible(m: Mechanism) -> Mechanism:
+    """Return a mechanism with the same parts and tables of its own, to which bodies can be added.
+
+    The speeds of the parts stay what they are where what is added is welded, and to no body that
+    moves freely by the velocity of its mass center.
+
+    >>> from linkwright.mechanism import Mechanism, Weld
+    >>> m = Mechanism("m")
+    >>> rod = m.body("rod", rotate="z", mass=1, inertia=1)
+    >>> more = extensible(m.frozen())
+    >>> load = more.body("load", parent=rod, joint=Weld(), mass=2, com=(1, 0, 0), inertia=0)
+    >>> list(more.bodies), list(m.bodies), load.com.velocity
+    (['rod', 'load'], ['rod'], rod_dot*rod.y)
+    """
+    view = _copied(m)
+    for name in TABLES:
+        table = getattr(m, name)
+        setattr(view, name, dict(table) if isinstance(table, Mapping) else list(table))
+    view._points_of = {body: dict(points) for body, points in m._points_of.items()}
+    view.scope = MechanismScope(view)
+    return view
 
 
 def _copied(m: Mechanism) -> Mechanism:

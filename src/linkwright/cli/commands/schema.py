@@ -73,3 +73,11 @@ def command(
         remedy = suggestion(name, known, f"there are {', '.join(known)}")
         raise InputError(f"no kind of file is called {name!r}", remedy=remedy)
     echo(json.dumps(known[name].model_json_schema(), indent=2))
+
+
+if __name__ == "__main__":
+    import sys
+
+    from linkwright.formats.schema_page import page
+
+    sys.stdout.write(page({name: table for name, table in formats().items() if name != "model"}))

@@ -147,7 +147,7 @@ class _Survey:
         below = [joint for joint in robot.joints if joint.parent == ground.name]
         if len(below) == 1 and below[0].kind == "weld" and below[0].place == Place():
             (joint,) = below
-            body = next(b for b in self.m.bodies.values() if _link_name(b) == joint.child)
+            body = next(b for b in self.m.bodies.values() if link_name(b) == joint.child)
             fixed = not any(frame.link == ground.name for frame in robot.frames)
             if fixed and not body.joint.name and not robot.links[0].shapes:
                 joints = tuple(j for j in robot.joints if j is not joint)
@@ -184,7 +184,7 @@ class _Survey:
         cosines = self._numbers((x for row in body.frame.cosines for x in row), words, body)
         place = Place(offset, transposed(_rows(cosines)))
         if body.parent not in self.folded:
-            return _link_name(body.parent), place
+            return link_name(body.parent), place
         link, outer = self._place(body.parent)
         return link, composed(outer, place)
 
@@ -207,7 +207,7 @@ class _Survey:
         where = point.local.components(point.body.frame)
         place = Place(_three(self._numbers(where, f"the place of {point.name!r}")))
         if point.body not in self.folded:
-            return _link_name(point.body), place
+            return link_name(point.body), place
         link, outer = self._place(point.body)
         return link, composed(outer, place)
 
@@ -232,7 +232,7 @@ class _Survey:
                 if any(q.name == on or q.name.startswith(f"{on}.") for q in body.coordinates):
                     on = self._joint_name(body)
         elif on not in self.m.points and on not in self.m.frames and on in self.m.bodies:
-            on = _link_name(self.m.bodies[on])
+            on = link_name(self.m.bodies[on])
         return LinkSensor(sensor.name, sensor.kind, on)
 
     def _numbers(self, values: Iterable[Expr], what: str, body: Body | None = None) -> list[float]:
@@ -259,12 +259,12 @@ class _Survey:
         left = list(body.coordinates)
         for joint in self._joints(body, parent, place, slides):
             joint = replace(joint, start=self._start(joint.kind, left))
-            if joint.child != _link_name(body):
+            if joint.child != link_name(body):
                 self.links.append(Link(joint.child))
                 self.joints.append(joint)
             else:
                 self.joints.append(self._with_properties(joint, body))
-        self.links.append(Link(_link_name(body), self._mass(body), self._shapes(body)))
+        self.links.append(Link(link_name(body), self._mass(body), self._shapes(body)))
 
     def _start(self, kind: str, left: list[Expr]) -> tuple[float, ...]:
         """Take a joint's coordinates from those left; return where they start, if not at zero."""
@@ -307,7 +307,7 @@ class _Survey:
     ) -> Iterator[LinkJoint]:
         """Yield the joints from the parent link to the body."""
         names = [q.name for q in body.coordinates]
-        whole = LinkJoint(self._joint_name(body), "weld", parent, _link_name(body), place)
+        whole = LinkJoint(self._joint_name(body), "weld", parent, link_name(body), place)
         turns = len(body.joint.rotate)
         if not names:
             yield whole
@@ -337,7 +337,7 @@ class _Survey:
         last = len(slides) + (1 if turns else 0)
         parent, place = whole.parent, whole.place
         for k, axis in enumerate(slides, 1):
-            child = _link_name(body) if k == last else f"{body.name}_slide{k}"
+            child = link_name(body) if k == last else f"{body.name}_slide{k}"
             name = whole.name if last == 1 else body.translations[k - 1][0].name
             yield LinkJoint(name, "prismatic", parent, child, place, axis)
             parent, place = child, Place()
@@ -373,14 +373,14 @@ class _Survey:
 
     def _frames(self, ends: set[Point]) -> Iterator[NamedFrame]:
         for name, point in (self.m.frames | self.m.points).items():
-            if point in ends or name == _link_name(point.body):
+            if point in ends or name == link_name(point.body):
                 continue
             words = f"the place of {name!r}"
             position = _three(self._numbers(point.local.components(point.body.frame), words))
             rows = UNTURNED
             if point.matrix is not None:
                 rows = _rows(self._numbers((x for row in point.matrix for x in row), words))
-            yield NamedFrame(name, _link_name(point.body), Place(position, rows))
+            yield NamedFrame(name, link_name(point.body), Place(position, rows))
 
     def _leave(self) -> None:
         m = self.m
@@ -407,7 +407,7 @@ class _Survey:
                 self.left.add(f"{what} ({shown})", 0, why)
 
 
-def _link_name(body: Body) -> str:
+def link_name(body: Body) -> str:
     """Return the name of the link that a body is: its doc, where that spells the body's name.
 
     Where a frame elsewhere in it has the body's name, the frame keeps it.

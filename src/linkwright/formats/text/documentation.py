@@ -5,9 +5,10 @@ Running the module prints the page; a test holds the file to it.
 
 from __future__ import annotations
 
+import re
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -240,62 +241,72 @@ def _chain() -> str:
 def _section(kind: type[Record], without: Sequence[str] = ()) -> list[str]:
     fields = {k: found for k, found in kind.model_fields.items() if k not in without}
     if not fields:
-        return [_sentence(kind)]
-    lines = [f"{_sentence(kind)}\n", "| key | value | default | meaning |", "|---|---|---|---|"]
+        return [sentence(kind)]
+    lines = [f"{sentence(kind)}\n", "| key | value | default | meaning |", "|---|---|---|---|"]
     names = [*(k for k in ("name", "format") if k in fields), *fields]
     for name in dict.fromkeys(names):
         if kind is schema.Component and name in ModelParts.model_fields:
             continue
         found = fields[name]
         lines.append(
-            f"| `{name}` | {_words(found)} | {_default(found)} | {found.description or ''} |"
+            f"| `{name}` | {_words(found)} | {default_words(found)} | {found.description or ''} |"
         )
     if kind is schema.Component:
         lines.append("\nAnd the tables of the file, as in `[[component.NAME.body]]`.")
     return lines
 
 
-def _sentence(kind: type[Record]) -> str:
-    return " ".join((kind.__doc__ or "").split())
+def sentence(kind: type[Any]) -> str:
+    """Return what a class says of itself, before its arguments and examples, on one line."""
+    return " ".join(re.split(r"Args:|>>>", kind.__doc__ or "")[0].split())
 
 
-def _default(found: FieldInfo) -> str:
+def default_words(found: FieldInfo) -> str:
+    """Return what a key is where it is left out, in words."""
     if found.is_required():
         return "needed"
     value = found.default
-    if value is None or value in ("", [], {}):
+    if value is None or value in ("", [], {}, ()) or isinstance(value, Record | Mapping):
         return ""
     if isinstance(value, bool):
         return "`true`" if value else "`false`"
-    return f"`{value!r}`".replace("'", '"')
+    return f"`{_listed(value)!r}`".replace("'", '"')
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(x) for x in value] if isinstance(value, list | tuple) else value
 
 
 def _words(found: FieldInfo) -> str:
     named = [x for x in found.metadata if isinstance(x, str)]
-    return named[0] if named else _type_words(found.annotation)
+    return named[0] if named else type_words(found.annotation)
 
 
-def _type_words(kind: Any) -> str:
+def type_words(kind: Any) -> str:
     """Return a type in words."""
     if kind is type(None):
         return ""
     if get_origin(kind) is typing.Annotated:
         named = [x for x in kind.__metadata__ if isinstance(x, str)]
-        return named[0] if named else _type_words(get_args(kind)[0])
+        return named[0] if named else type_words(get_args(kind)[0])
     origin, inside = get_origin(kind), get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(filter(None, map(_type_words, inside)))
+        return " or ".join(filter(None, map(type_words, inside)))
     if origin is Literal:
         return ", ".join(f"`{x!r}`".replace("'", '"') for x in inside if x != "")
-    if origin is list:
+    if kind is Any:
+        return "value"
+    if origin in (list, tuple):
         if isinstance(inside[0], type) and issubclass(inside[0], Record):
             return "tables"
-        return "list of " + ("truths" if inside[0] is bool else f"{_type_words(inside[0])}s")
-    if origin is dict:
+        return "list of " + ("truths" if inside[0] is bool else f"{type_words(inside[0])}s")
+    if origin in (dict, Mapping):
         return "table"
     if isinstance(kind, type) and issubclass(kind, Record):
         return "table"
-    return {str: "text", bool: "`true` or `false`", int: "whole number"}.get(kind, str(kind))
+    return {str: "text", bool: "`true` or `false`", int: "whole number", float: "number"}.get(
+        kind, str(kind)
+    )
 
 
 if __name__ == "__main__":

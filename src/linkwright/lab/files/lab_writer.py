@@ -14,6 +14,7 @@ from linkwright.formats.robot.description import Description, Ignored
 from linkwright.formats.robot.files import written_description
 from linkwright.formats.schema import Table
 from linkwright.formats.sl.configuration import MOST_BYTES, SceneObject
+from linkwright.formats.text.files import write_model
 from linkwright.formats.text.writer import record_text
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.lab_tables import CONTACT_MODELS, LabFile, ObjectTable
@@ -54,8 +55,13 @@ def write_lab(
     contents: dict[Path, bytes] = {}
     stem = target.name.removesuffix(".toml")
     robot, model = f"{stem}.robot.toml", ""
-    written = written_description(_seen(config.description, target), "text")
-    contents[target.parent / robot] = written.text.encode()
+    dropped: tuple[Ignored, ...] = ()
+    if config.mechanism is not None:
+        text = write_model(config.mechanism)
+    else:
+        written = written_description(_seen(config.description, target), "text")
+        text, dropped = written.text, written.dropped
+    contents[target.parent / robot] = text.encode()
     if config.model is not None:
         model = f"{stem}.model.toml"
         believed = written_description(_seen(config.model, target), "text")
@@ -67,7 +73,7 @@ def write_lab(
     contents[target] = lab_text(config, robot, model, folder).encode()
     if folder:
         (target.parent / folder).mkdir(parents=True, exist_ok=True)
-    return put_in_place(contents, replace=replace), written.dropped
+    return put_in_place(contents, replace=replace), dropped
 
 
 def _seen(robot: Description, target: Path) -> Description:

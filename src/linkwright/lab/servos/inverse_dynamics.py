@@ -11,7 +11,6 @@ from __future__ import annotations
 from linkwright.algebra import Expr, where
 from linkwright.blocks import Block
 from linkwright.control.models import efforts_of
-from linkwright.equations.tree import tree_of
 from linkwright.lab.config import LabConfig
 from linkwright.lab.plant import GRAVITY, HOLD, LabMechanism, lab_mechanism
 from linkwright.lab.servos.columns import column
@@ -75,7 +74,7 @@ class InverseDynamicsServo(Block):
             speeds |= dict(zip(robot.base_speeds, rate, strict=True))
             rates |= dict(zip(robot.base_speeds, change, strict=True))
         places = robot.with_followers(places)
-        found = efforts_of(self, tree_of(robot.mechanism), places, speeds, rates, values=values)
+        found = efforts_of(self, robot.tree, places, speeds, rates, values=values)
         gives, chosen = hold((mode > 0) | (always > 0)), listed(config, "invdyn", real=real)
         self.output_vector(
             "tau",
