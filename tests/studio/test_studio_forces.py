@@ -497,16 +497,16 @@ def test_a_frame_of_any_number_of_arrows_is_three_messages_at_most(
     server = _Server()
     marks = Marks(server, "/take", 1.0)
     shown = track.between(0, 1, 0.5, poses[0])
-    marks.show(track.arrows, shown, reference_of(track.arrows))
+    marks.show((track.arrows, shown), reference_of(track.arrows))
     assert server.told == []
-    marks.show(track.arrows, shown)  # nothing has changed
+    marks.show((track.arrows, shown))  # nothing has changed
     assert server.told == []
     moved = ForceFrames(shown.points + 0.1, 1.1 * shown.forces, shown.touching, shown.ending)
-    marks.show(track.arrows, moved)
+    marks.show((track.arrows, moved))
     assert sorted(server.told) == ["points", "vertices"]
     server.told.clear()
     lifted = ForceFrames(moved.points, moved.forces, np.zeros_like(moved.touching), shown.ending)
-    marks.show(track.arrows, lifted)  # a point that touches nothing is not shown
+    marks.show((track.arrows, lifted))  # a point that touches nothing is not shown
     assert server.told == ["visible"]
 
 

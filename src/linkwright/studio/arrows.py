@@ -82,12 +82,18 @@ class Marks:
         joints = "; violet: joint reactions" if self._last[0].reaction.any() else ""
         return self.scale.legend(self.radius, self._last[0].units) + joints
 
-    def show(self, arrows: Arrows, shown: ForceFrames, reference: float | None = None) -> None:
-        """Draw the forces of one time."""
+    def show(
+        self, found: tuple[Arrows, ForceFrames] | None, reference: float | None = None
+    ) -> None:
+        """Draw the forces of one time, or none."""
+        if found is None:
+            self.clear()
+            return
+        arrows, shown = found
         if self._last is None or self._last[0] is not arrows:
             self._peaks = []
             self.reference = reference_of(arrows)
-        self._last = (arrows, shown)
+        self._last = found
         if reference is not None:
             self.reference = reference
         else:
@@ -102,8 +108,7 @@ class Marks:
     def again(self) -> None:
         """Draw the same forces, as a user wants them now."""
         if self._last is not None:
-            arrows, shown = self._last
-            self.show(arrows, shown, self.reference)
+            self.show(self._last, self.reference)
 
     def clear(self) -> None:
         """Show nothing."""

@@ -110,28 +110,33 @@ def show(
     from linkwright.studio.access import warning
     from linkwright.studio.server import Studio, require_viser
 
-    if len(things) == 1 and _is_lab(things[0]):
-        return _show_lab(things[0], block=block, browser=browser, host=host, port=port)
     if not things:
         raise InputError("there is nothing to show", remedy="give a run, a model or a recording")
-    inline = block is None and in_notebook()
-    moving = not any(isinstance(thing, System) for thing in things)
-    if not (inline and moving):
-        require_viser()
-    motions = [motion_of(thing, roots, scene) for thing in things]
+    inline, lab = block is None and in_notebook(), _lab_in(things)
+    moving = lab is None and not any(isinstance(thing, System) for thing in things)
     if inline and moving:
-        _display(f'srcdoc="{html.escape(page_text(motions))}" sandbox="allow-scripts"')
+        text = page_text([motion_of(thing, roots, scene) for thing in things])
+        _display(f'srcdoc="{html.escape(text)}" sandbox="allow-scripts"')
         return None
-    waits = block is not False and not inline
-    studio = Studio(motions, host, port, framed=inline)
+    require_viser()
+    if lab is None:
+        motions = [motion_of(thing, roots, scene) for thing in things]
+        studio = Studio(motions, host, port, framed=inline)
+    else:
+        from linkwright.lab.console.consoles import Consoles
+        from linkwright.studio.lab_studio import open_lab_studio
+
+        studio = open_lab_studio(Consoles(lab), host=host, port=port)
     try:
         if info := warning(host):
             print(info, file=sys.stderr, flush=True)
+        opened = lab is not None and browser and not inline and open_browser(studio.address)
+        waits = not inline and (block if block is not None else lab is None or opened)
         how = "Ctrl+C" if waits else "close()"
         print(f"studio: {studio.address} ({how} to stop)", flush=True)
         if inline:
             _display(f'src="{html.escape(studio.address)}"')
-        elif browser:
+        elif browser and lab is None:
             open_browser(studio.address)
         if not waits:
             return studio
@@ -141,39 +146,11 @@ def show(
     return None
 
 
-def _is_lab(thing: Any) -> bool:
-    """Return whether something is a laboratory, without importing what those need."""
+def _lab_in(things: Sequence[Any]) -> Any:
+    """Return the laboratory that is shown, or None; what those need is not imported for that."""
     known = sys.modules.get("linkwright.lab.lab")
-    return known is not None and isinstance(thing, known.Lab)
-
-
-def _show_lab(
-    lab: Any, *, block: bool | None, browser: bool, host: str, port: int
-) -> Studio | None:
-    """Open the page of a laboratory; wait for it by default where the browser opens."""
-    from linkwright.lab.console.consoles import Consoles
-    from linkwright.studio.access import warning
-    from linkwright.studio.lab_studio import open_lab_studio
-    from linkwright.studio.server import require_viser
-
-    require_viser()
-    inline = block is None and in_notebook()
-    studio = open_lab_studio(Consoles(lab), host=host, port=port)
-    try:
-        if info := warning(host):
-            print(info, file=sys.stderr, flush=True)
-        opened = browser and not inline and open_browser(studio.address)
-        waits = (opened and not inline) if block is None else block
-        how = "Ctrl+C" if waits else "close()"
-        print(f"studio: {studio.address} ({how} to stop)", flush=True)
-        if inline:
-            _display(f'src="{html.escape(studio.address)}"')
-        if not waits:
-            return studio
-        studio.wait()
-    except KeyboardInterrupt:  # before it came to wait
-        studio.close()
-    return None
+    lab = known is not None and len(things) == 1 and isinstance(things[0], known.Lab)
+    return things[0] if lab else None
 
 
 def page(

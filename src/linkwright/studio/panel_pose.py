@@ -230,8 +230,7 @@ def ends(
     """
     usual = float(f"{size:.1g}") if unit in _LENGTHS else 1.0
     reach = math.pi if unit == "rad" else max(usual, 2 * abs(value))
-    first = low if math.isfinite(low) else min(value, high if math.isfinite(high) else value)
-    first = low if math.isfinite(low) else min(first, value) - reach
+    first = low if math.isfinite(low) else min(value, high) - reach
     last = high if math.isfinite(high) else value + reach
     first, last = (first, last) if last > first else (first - reach, first + reach)
     return round(first, 4), round(last, 4)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.scene.forces import ForceFrames, ForceTrack, force_track
+from linkwright.scene.forces import Arrows, ForceFrames, ForceTrack, force_track
 from linkwright.scene.motions import SceneMotion
 from linkwright.scene.relative_poses import against, carriers
 from linkwright.scene.viewpoint import upright
@@ -58,9 +58,16 @@ class Track:
         center = (1 - f) * self.centers[k] + f * self.centers[j]
         return _between(self.poses, k, j, f), center, _between(self.hung, k, j, f)
 
-    def forces_at(self, t: float, poses: Array) -> ForceFrames | None:
+    def forces_at(self, t: float, poses: Array) -> tuple[Arrows, ForceFrames] | None:
         """Return the forces at a time, or None where the recording has none."""
-        return None if self.forces is None else self.forces.between(*self._near(t), poses)
+        if self.forces is None:
+            return None
+        return self.forces.arrows, self.forces.between(*self._near(t), poses)
+
+    @property
+    def reference(self) -> float | None:
+        """The force whose arrow has the usual length, N."""
+        return None if self.forces is None else self.forces.reference
 
     def _near(self, t: float) -> tuple[int, int, float]:
         """Return the samples before and after a time, and how far it is between them."""

@@ -230,17 +230,8 @@ class Studio(Closable):
             if track is not None:
                 now = track.at(t)
                 stage.show_upright(*now)
-                if stage is self.stages[0]:
-                    self._show_forces(track, t, now[0])
-
-    def _show_forces(self, track: Track, t: float, poses: Any) -> None:
-        shown = track.forces_at(t, poses)
-        if self.marks is None:
-            return
-        if shown is None or track.forces is None:
-            self.marks.clear()
-        else:
-            self.marks.show(track.forces.arrows, shown, track.forces.reference)
+                if stage is self.stages[0] and self.marks is not None:
+                    self.marks.show(track.forces_at(t, now[0]), track.reference)
 
     def _ground(self) -> None:
         from linkwright.scene.viewpoint import ground_and_view, pedestal

@@ -214,11 +214,7 @@ class PanelState:
         self.show(self.q)
         stage, marks = self.studio.stage, self.studio.marks
         if stage is not None and marks is not None and stage.poses is not None:
-            forces = live.forces(reached, stage.poses)
-            if forces is None:
-                marks.clear()
-            else:
-                marks.show(*forces)
+            marks.show(live.forces(reached, stage.poses))
         self.move_cameras()
 
     def sample(self) -> tuple[Recording, int] | None:

@@ -68,21 +68,11 @@ class _Watched:
         self.runs, self.done = runs, 0
         self.trace: AxisTrace | None = None
 
-    def run(
-        self,
-        kind: str,
-        amplitude: float,
-        seconds: float,
-        *,
-        frequency: float = 0.0,
-        hysteresis: float = 0.0,
-    ) -> AxisTrace:
+    def run(self, kind: str, amplitude: float, seconds: float, **options: float) -> AxisTrace:
         """Make an experiment and keep what the axis did."""
         if self._ending.is_set():
             raise CancelledError("ended")
-        self.trace = self._bench.run(
-            kind, amplitude, seconds, frequency=frequency, hysteresis=hysteresis
-        )
+        self.trace = self._bench.run(kind, amplitude, seconds, **options)
         self.done += 1
         return self.trace
 
