@@ -124,12 +124,13 @@ def file_format(path: Path) -> FileFormat:
     return found
 
 
-def is_recording(path: Path) -> bool:
+def is_recording(name: str | Path) -> bool:
     """Whether the name of a file is that of a recording.
 
-    >>> is_recording(Path("run.csv")), is_recording(Path("arm.urdf"))
-    (True, False)
+    >>> is_recording("run.csv"), is_recording("d00042"), is_recording(Path("arm.urdf"))
+    (True, True, False)
     """
+    path = Path(name)
     return path.suffix.lower() in FORMATS or NAME.fullmatch(path.name) is not None
 
 

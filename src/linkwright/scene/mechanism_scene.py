@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from linkwright.base.errors import Error, InputError
+from linkwright.base.rotations import quaternion_matrix
 from linkwright.formats.robot.description import Description, Place
 from linkwright.mechanism import Body, Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.robots import Robot
 from linkwright.robots.fixed_frames import spot_in
-from linkwright.scene.body_geometry import Array, Geometry
+from linkwright.scene.body_geometry import Array, Geometry, body_rows
 from linkwright.scene.default_shapes import generated, glyph, strut, thickness
 from linkwright.scene.link_shapes import own_solids, summary
 from linkwright.scene.poses import Hanging, Poses
@@ -79,7 +80,7 @@ def mechanism_scene(
             nodes.append(SceneNode(span.name + end, tuple(parts), doc="strut"))
     x, y, z = map(float, geometry.up)
     floor = _floor(geometry, bodies, now)
-    frames = _frames(robot, bodies)
+    frames = _frames(robot)
     made = Scene(
         m.name, m.doc, robot, tuple(nodes), poses, (x, y, z), geometry.falls, floor, frames
     )
@@ -130,8 +131,8 @@ def can_move(body: Body | None) -> bool:
     return False
 
 
-def _frames(robot: Robot, bodies: Sequence[Body]) -> tuple[Marked, ...]:
-    row = {body: k for k, body in enumerate(bodies)}
+def _frames(robot: Robot) -> tuple[Marked, ...]:
+    row = body_rows(robot.mechanism)
     own = None if isinstance(robot.source, Description) else robot.mechanism.ground.name
     return tuple(
         Marked(name, row[body], place)
@@ -162,7 +163,7 @@ def _size(geometry: Geometry, bodies: Sequence[Body], now: Array) -> float:
     """Return the extent of all places where something hangs, m."""
     points = []
     for k, body in enumerate(bodies):
-        turn = _matrix(now[k, 3:])
+        turn = quaternion_matrix(now[k, 3:])
         local = [np.zeros(3), *geometry.arms[body]]
         if body.parent is not None and geometry.mass(body) > 0:
             local.append(geometry.center(body))
@@ -188,9 +189,3 @@ def _floor(geometry: Geometry, bodies: Sequence[Body], now: Array) -> float | No
     if heights:
         return min(heights)
     return FLOORS.get(geometry.mechanism.name)
-
-
-def _matrix(quaternion: Array) -> Array:
-    from linkwright.formats.robot.transforms import quaternion_rotation
-
-    return np.array(quaternion_rotation([float(x) for x in quaternion]))

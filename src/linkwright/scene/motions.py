@@ -21,8 +21,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.formats.robot.description import Description
 from linkwright.mechanism import Mechanism
 from linkwright.recording import Recording, read_recording
-from linkwright.recording.files import FORMATS
-from linkwright.recording.sl import NAME
+from linkwright.recording.files import is_recording
 from linkwright.robots import Robot
 from linkwright.scene.channels import coordinates_in, nothing_matches
 from linkwright.scene.forces import recorded_floor
@@ -52,16 +51,6 @@ class SceneMotion:
     # what runs live, where that is more than what is drawn
     system: System | None = field(default=None, repr=False)
     story: str = ""  # where the motion comes from, in a sentence
-
-
-def is_recording(name: str) -> bool:
-    """Return whether a name stands for the file of a recording.
-
-    >>> is_recording("run.parquet"), is_recording("d00042"), is_recording("arm.urdf")
-    (True, True, False)
-    """
-    path = Path(name)
-    return path.suffix.lower() in FORMATS or NAME.fullmatch(path.name) is not None
 
 
 def open_motion(

@@ -11,7 +11,7 @@ from linkwright.formats.robot.description import Description, Place
 from linkwright.mechanism import Body
 from linkwright.robots import Robot
 from linkwright.robots.fixed_frames import spot_in
-from linkwright.scene.body_geometry import Array, Geometry
+from linkwright.scene.body_geometry import Array, Geometry, body_rows
 from linkwright.scene.default_shapes import generated
 from linkwright.scene.link_shapes import own_solids, solid_of, summary
 from linkwright.scene.mechanism_scene import can_move, ends_of
@@ -23,12 +23,15 @@ from linkwright.scene.solids import Solid
 def file_scene(robot: Robot, description: Description, roots: Sequence[str | Path]) -> Scene:
     """Return the scene of a robot file that says itself what is seen."""
     places, m = robot.assembled.places, robot.mechanism
-    bodies = [m.ground, *m.depth_first()]
-    row = {body: k for k, body in enumerate(bodies)}
-    leaders = {joint.body: joint.child for joint in robot.assembled.joints}
+    row = body_rows(m)
+    bodies = list(row)
+    names = {body: body.name for body in bodies}
+    names |= {joint.body: joint.child for joint in robot.assembled.joints}
+    names[m.ground] = GROUND
     solids: list[list[Solid]] = [[] for _ in bodies]
     around: dict[str, list[Solid]] = {name: [] for name in _around(description)}
-    up, floor = Geometry(m).up, None
+    g, floor = Geometry(m), None
+    up = g.up
     notes: list[str] = []
     seen = {places[link.name][0] for link in description.links if any(s.seen for s in link.shapes)}
     for link in description.links:
@@ -48,22 +51,15 @@ def file_scene(robot: Robot, description: Description, roots: Sequence[str | Pat
             own = plain.get(body, [])
             solids[k] += [s for s in own if s.kind != "box"] if solids[k] else own
     elif notes or not info.issuperset(bodies):  # without meshes, or added since: drawn by rods
-        plain = generated(Geometry(m), _extent(robot, bodies))
+        plain = generated(g, _extent(robot, bodies))
         for k, body in enumerate(bodies):
             solids[k] = solids[k] or list(plain.get(body, ()))
-    for body, added in own_solids(Geometry(m), bodies, roots, notes).items():
+    for body, added in own_solids(g, bodies, roots, notes).items():
         solids[row[body]] = added
     nodes = []
     for k, body in enumerate(bodies):
-        name = GROUND if body.parent is None else leaders.get(body, body.name)
-        above = body.parent
-        parent = (
-            ""
-            if above is None
-            else (GROUND if above.parent is None else leaders.get(above, above.name))
-        )
-        mass = float(Geometry(m).mass(body)) if body.parent is not None else 0.0
-        nodes.append(SceneNode(name, tuple(solids[k]), parent, "", mass, can_move(body)))
+        parent, mass = ("", 0.0) if body.parent is None else (names[body.parent], g.mass(body))
+        nodes.append(SceneNode(names[body], tuple(solids[k]), parent, "", mass, can_move(body)))
     things = {name: tuple(found) for name, found in around.items() if found}
     for name, found in things.items():
         nodes.append(SceneNode(name, found, GROUND, "environment", moves=False, environment=True))

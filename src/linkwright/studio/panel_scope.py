@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright.base.errors import Error, InputError
+from linkwright.recording.files import is_recording
 from linkwright.recording.origins import to_be_sent
-from linkwright.scene.motions import is_recording
 from linkwright.studio.scope_requests import ScopeState
 from linkwright.studio.side_pages import PageRequest, Reply, add_page, as_json
 from linkwright.studio.state import panels_of

@@ -31,10 +31,10 @@ from linkwright.pages.scope import (
     within,
 )
 from linkwright.recording import Channel, Recording, read_recording
-from linkwright.recording.files import FORMATS
+from linkwright.recording.files import FORMATS, is_recording
 from linkwright.recording.numbering import save_next
 from linkwright.scene.channels import nothing_matches
-from linkwright.scene.motions import SceneMotion, is_recording, recorded_story, scene_motion
+from linkwright.scene.motions import SceneMotion, recorded_story, scene_motion
 from linkwright.studio.link import Link
 from linkwright.studio.live import Live
 from linkwright.studio.playback import Track, player_for

@@ -22,8 +22,9 @@ import numpy as np
 from linkwright.base.closable import Closable
 from linkwright.base.errors import Error, InputError
 from linkwright.base.lazy import named
+from linkwright.recording.files import is_recording
 from linkwright.scene.forces import nice
-from linkwright.scene.motions import SceneMotion, is_recording, open_motion
+from linkwright.scene.motions import SceneMotion, open_motion
 from linkwright.scene.previews import PreviewOptions, resting
 from linkwright.studio.access import Gate, guarding
 from linkwright.studio.arrows import Marks

@@ -49,7 +49,8 @@ def command(
     """
     from linkwright.cli.models import read_asked
     from linkwright.pages.page import page_notes, write_page
-    from linkwright.scene.motions import is_recording, may_become, open_motion
+    from linkwright.recording.files import is_recording
+    from linkwright.scene.motions import may_become, open_motion
 
     asked = read_asked(until, settings, initial, model or what[0])
     first = what[0]
