@@ -8,6 +8,7 @@ import pytest
 import linkwright as lw
 from linkwright.elements.drives.parts import DriveError
 from linkwright.formats.text.files import read_any
+from linkwright.recording import Channel, Recording
 from linkwright.studio.display import motion_of
 from linkwright.studio.panel_drives import DrivesPanel, drives_of, states_of, table_of
 from linkwright.studio.server import Studio
@@ -39,7 +40,9 @@ def test_load_temperature_and_margin_are_those_of_the_recording() -> None:
     assert state.joint == "phi"
     assert state.torque == run["shoulder.tau"][-1]
     assert state.load is not None
-    assert state.load == pytest.approx(np.sqrt((torque**2).mean()) / 0.05)
+    dt = np.diff(run.recording.times)
+    squares = 0.5 * (torque[1:] ** 2 + torque[:-1] ** 2)
+    assert state.load == pytest.approx(np.sqrt(squares @ dt / dt.sum()) / 0.05)
     assert state.winding is not None
     assert state.winding == run["shoulder.thermal.winding"][-1]
     assert state.winding > 30.0
@@ -52,6 +55,18 @@ def test_load_temperature_and_margin_are_those_of_the_recording() -> None:
     assert state.margin == pytest.approx(min(left))
     early = states_of(drives_of(system), run.recording, 0)[0]
     assert early.winding == 30.0
+
+
+def test_the_load_is_a_mean_over_time_and_not_over_samples() -> None:
+    """Torque for half of a second, and none for the other half, which has most of the samples."""
+    system = driven()
+    names = [f"shoulder.{c}" for c in ("motor.torque", "load.speed")]
+    times = np.concatenate([[0.0, 0.5], np.linspace(0.5001, 1.0, 500)])
+    torque = np.where(times <= 0.5, 0.04, 0.0)
+    rows = np.stack([torque, np.zeros(len(times))], axis=1)
+    recording = Recording(times, [Channel(name) for name in names], rows)
+    (state,) = states_of(drives_of(system), recording)
+    assert state.load == pytest.approx(0.04 * np.sqrt(0.5) / 0.05, rel=1e-3)
 
 
 def test_a_drive_without_a_rating_has_no_margin_and_a_tight_one_is_bold() -> None:

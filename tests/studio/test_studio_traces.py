@@ -12,14 +12,17 @@ import pytest
 
 import linkwright as lw
 from linkwright.models import load_model
+from linkwright.recording import Channel, Recording
 from linkwright.scene.forces import scale_of
+from linkwright.scene.motions import SceneMotion
 from linkwright.scene.scene import scene_of
-from linkwright.scene.viewpoint import point_of
+from linkwright.scene.viewpoint import point_of, upright
+from linkwright.studio import playback
 from linkwright.studio.joint_control import pose_of
 from linkwright.studio.panel_pose import _Joints, _Tool
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import RUN, PanelState, panels_of
-from linkwright.studio.traces import Trace
+from linkwright.studio.traces import Trace, way
 from tests.support.chromium import opened
 
 
@@ -70,6 +73,20 @@ def test_the_trace_of_a_live_run_is_what_it_has_done(pendulum: tuple[Studio, Pan
     studio.player.go_to(0.0)
     trace.refresh()
     assert _drawn(trace) == pytest.approx(before)
+
+
+def test_a_long_recording_and_its_trace_end_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more samples than can be shown the last one is among those that are."""
+    scene, times = scene_of(load_model("pendulum")), np.linspace(0.0, 1.0, 150)
+    q = times[:, None] ** 2
+    recording = Recording(times, [Channel("phi", "rad")], q)
+    monkeypatch.setattr(playback, "MOST_FRAMES", 100)
+    track = playback.Track(SceneMotion("long", recording, scene, q))
+    assert len(track.times) == 100
+    last = scene.poses(q[-1]).poses
+    np.testing.assert_allclose(track.at(1.0)[0], upright(scene, last[None])[0], atol=1e-6)
+    places = way(track.poses[:, 1], np.array([0.0, -1.0, 0.0]), 10)
+    np.testing.assert_allclose(places[-1], [np.sin(1.0), 0.0, -np.cos(1.0)], atol=1e-6)
 
 
 def test_bodies_without_mass_are_followed_at_the_middle_of_their_shape() -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from linkwright.pages.scope import Columns, Curve, Graph, ScopeLayout, curves_of, thinned
 from linkwright.recording.colors import ASIDE
+from linkwright.recording.spread import spread
 
 Array: TypeAlias = NDArray[np.float64]
 _FONT = "font-family='system-ui, sans-serif'"
@@ -91,7 +92,7 @@ def phase_plot(across: Curve, up: Curve, *, width: int = 360, height: int = 300)
     """Return one channel over another, a dot where it stands now."""
     n = min(len(across.times), len(up.times))
     x, y = across.values[-n:], up.values[-n:]
-    thin = np.unique(np.append(np.arange(0, n, max(1, n // 4000)), max(n - 1, 0)))[:n]
+    thin = spread(n, 4000)
     x, y = x[thin], y[thin]
     box = (56.0, 10.0, width - 12.0, height - 40.0)
     h = _Axis(*_spread(x), box[0], box[2])

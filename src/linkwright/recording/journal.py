@@ -20,12 +20,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwright.base.closable import Closable
 from linkwright.base.errors import InputError
 from linkwright.base.files import file_refused, flush_folder, try_lock
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
@@ -38,7 +38,7 @@ _LONGEST_HEADER = 64 << 20
 _FLUSH = 1.0  # s from one flush to the disk to the next, about
 
 
-class Journal:
+class Journal(Closable):
     """A recording in the making.
 
     >>> import tempfile
@@ -140,17 +140,6 @@ class Journal:
         if stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
             self.path.unlink(missing_ok=True)
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 @lru_cache(maxsize=12)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from linkwright.base.rotations import quaternion_matrix, quaternion_product
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
 from linkwright.formats.robot.description import Description
+from linkwright.recording.spread import spread
 from linkwright.scene.body_geometry import Geometry
 from linkwright.scene.default_shapes import stands, tuple3
 from linkwright.scene.forces import USUAL, ForceTrack, force_track, scale_of
@@ -107,7 +108,7 @@ def _sampled(scene: Scene, motion: SceneMotion | None) -> _Sampled:
     rows = np.arange(1)
     if motion is not None and motion.scene is not None and motion.q is not None:
         drawn = scene if motion.scene is scene else motion.scene
-        rows = np.arange(0, len(motion.q), max(1, len(motion.q) // 200))
+        rows = spread(len(motion.q), 200)
         q = np.asarray(motion.q[rows], float)
     where = drawn.poses(q)
     poses = upright(drawn, where.poses)

@@ -13,6 +13,7 @@ from linkwright.algebra import Expr
 from linkwright.blocks import Block
 from linkwright.elements import PictureMaker, PinholeCamera
 from linkwright.recording import Recording
+from linkwright.recording.spread import spread
 from linkwright.studio.state import PanelState, panels_of
 from linkwright.system import System
 
@@ -165,7 +166,7 @@ def error_plot(
     wide, high, left = 300, 90, 34
     top = max(float(np.nanmax(error)), 1e-9)
     begin, end = float(times[0]), float(max(times[-1], times[0] + 1e-9))
-    keep = slice(None, None, max(1, len(times) // 400))
+    keep = spread(len(times), 400)
 
     def x(t: Any) -> Any:
         return left + (wide - left) * (t - begin) / (end - begin)

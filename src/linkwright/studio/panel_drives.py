@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linkwright.elements.drives import Drive
 from linkwright.recording import Recording
 from linkwright.studio.state import PanelState, panels_of
@@ -15,6 +18,7 @@ from linkwright.system import System
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
+Array = NDArray[np.float64]
 _TIGHT, _WINDOW = 0.1, 10.0  # a margin that is told in bold; seconds that the RMS is taken over
 _HEAD = (
     "| joint | torque (N·m, N) | load | speed (rad/s, m/s) | winding | margin |\n"
@@ -67,7 +71,7 @@ def states_of(drives: Mapping[str, Drive], recording: Recording, at: int = -1) -
         load = margin = None
         rating = drive.rating
         if rating is not None:
-            load = math.sqrt(float((torque[window] ** 2).mean())) / rating.continuous
+            load = _rms(recording.times[window], torque[window]) / rating.continuous
             turns = float(speed[at]) * drive.parts.train.ratio
             margin = min(1 - load, rating.margin(float(torque[at]), turns, winding))
         joint = drive.doc.removeprefix("drive of ")
@@ -76,6 +80,15 @@ def states_of(drives: Mapping[str, Drive], recording: Recording, at: int = -1) -
             DriveState(joint, float(at_joint[at]), float(speed[at]), load, winding, margin)
         )
     return found
+
+
+def _rms(times: Array, values: Array) -> float:
+    """Return the root of the mean square over time, by the trapezium rule."""
+    if len(times) < 2:
+        return float(np.abs(values).max())
+    squares = values**2
+    area = np.diff(times) @ (squares[1:] + squares[:-1]) / 2
+    return math.sqrt(float(area / (times[-1] - times[0])))
 
 
 _CHANNELS = ("motor.torque", "load.speed", "thermal.winding", "tau")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.recording.spread import spread
 from linkwright.scene.forces import Arrows, ForceFrames, ForceTrack, force_track
 from linkwright.scene.motions import SceneMotion
 from linkwright.scene.relative_poses import against, carriers
@@ -40,7 +41,7 @@ class Track:
         assert scene is not None
         assert q is not None
         times = self.motion.recording.times
-        keep = slice(None, None, max(1, -(-len(times) // MOST_FRAMES)))
+        keep = spread(len(times), MOST_FRAMES)
         where = scene.poses(q[keep])
         self.times = times[keep]
         poses = upright(scene, where.poses)

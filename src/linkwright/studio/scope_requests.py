@@ -33,6 +33,7 @@ from linkwright.pages.scope import (
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.files import FORMATS, is_recording
 from linkwright.recording.numbering import save_next
+from linkwright.recording.spread import spread
 from linkwright.scene.channels import nothing_matches
 from linkwright.scene.motions import SceneMotion, recorded_story, scene_motion
 from linkwright.studio.link import Link
@@ -372,7 +373,7 @@ def _stretch(times: Array, values: Array, window: Window, points: int) -> dict[s
 def _phase(columns: Columns, across: Array, up: Array, window: Window) -> dict[str, Any]:
     part = within(columns.times, window)
     x, y = across[part], up[part]
-    which = np.arange(0, len(x), max(1, -(-len(x) // _PHASE_POINTS)))
+    which = spread(len(x), _PHASE_POINTS)
     if len(x) > _PHASE_POINTS:
         which = np.union1d(which, np.union1d(kept(x, 200), kept(y, 200)))
     return {"x": _packed(x[which]), "y": _packed(y[which]), "count": len(x)}

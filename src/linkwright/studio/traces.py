@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.rotations import turned
+from linkwright.recording.spread import spread
 from linkwright.scene.viewpoint import point_of, upright
 from linkwright.studio.state import RUN, panels_of
 
@@ -34,10 +36,8 @@ def way(poses: NDArray[np.floating[Any]], point: Array, most: int = _PIECES) -> 
     >>> way(np.array([[0.5, 0, 0, 1, 0, 0, 0], half]), np.array([1.0, 0, 0])).tolist()
     [[1.5, 0.0, 0.0], [-0.5, 0.0, 0.0]]
     """
-    kept = poses[:: max(1, -(-len(poses) // most))].astype(float)
-    w, axis = kept[:, 3:4], kept[:, 4:]
-    across = 2 * np.cross(axis, point)
-    return np.asarray(kept[:, :3] + point + w * across + np.cross(axis, across))
+    kept = poses[spread(len(poses), most)].astype(float)
+    return np.asarray(kept[:, :3] + turned(kept[:, 3:], np.broadcast_to(point, (len(kept), 3))))
 
 
 class Trace:
@@ -85,7 +85,7 @@ class Trace:
         q = rows[:, [names.index(n) for n in scene.poses.coordinates]]
         if len(q) < 2:
             return np.zeros((0, 3))
-        q = q[:: max(1, -(-len(q) // _LIVE_PIECES))]
+        q = q[spread(len(q), _LIVE_PIECES)]
         poses = upright(scene, live.poses(q).poses)[:, scene.index(self.name)]
         return way(poses, self._point)
 

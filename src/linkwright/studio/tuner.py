@@ -17,6 +17,7 @@ import numpy as np
 from linkwright.base.errors import Error, InputError
 from linkwright.linear.gains import ProposedGains
 from linkwright.linear.tuning import step_measures
+from linkwright.recording.spread import spread
 from linkwright.server.experiments import (
     AxisBench,
     AxisTrace,
@@ -267,6 +268,6 @@ def _excited(trace: AxisTrace) -> AxisTrace:
 
 
 def _curve(trace: AxisTrace) -> dict[str, list[float]]:
-    every = slice(None, None, max(1, -(-len(trace.times) // _POINTS)))
+    some = spread(len(trace.times), _POINTS)
     rows = {"t": trace.times, "q": trace.q, "probe": trace.probe, "current": trace.current}
-    return {name: row[every].tolist() for name, row in rows.items()}
+    return {name: row[some].tolist() for name, row in rows.items()}
