@@ -6,7 +6,9 @@ whatever their number, one more for joint reactions, and none where nothing has 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,20 +23,27 @@ FORCE, REACTION, TOUCHING = (205, 24, 8), (107, 51, 184), (255, 166, 0)
 
 _SOON, _LATER = 5, 120  # frames after which the lengths of arrows are looked at again
 _STILL = 1e-4  # of the scene's radius: less is no change
+_NONE = np.zeros((0, 3))
 
 
 @dataclass(eq=False)
 class _Drawn:
-    """Arrows of one color on the server."""
+    """Points of one kind on the server: sent where their number or their places have changed."""
 
-    name: str
-    color: tuple[int, int, int]
+    add: Callable[[NDArray[np.float32]], Any]  # puts them there
+    place: str  # where the handle has them
     handle: Any = None
-    points: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    points: Array = field(default_factory=lambda: _NONE)
 
-    def hide(self) -> None:
-        if self.handle is not None and self.handle.visible:
-            self.handle.visible = False
+    def draw(self, points: Array, least: float) -> None:
+        """Draw them where they have moved by more than the least, m; none are hidden."""
+        if len(points) and (self.handle is None or len(points) != len(self.points)):
+            self.handle, self.points = self.add(points.astype(np.float32)), points
+        elif len(points) and np.abs(points - self.points).max() > least:
+            setattr(self.handle, self.place, points.astype(np.float32))
+            self.points = points
+        if self.handle is not None and self.handle.visible != bool(len(points)):
+            self.handle.visible = bool(len(points))
 
 
 @dataclass(eq=False)
@@ -50,12 +59,13 @@ class Marks:
     floor: float | None = None  # height of the ground, m; None where there is none
     reference: float = 0.0
     count: int = 0
-    _applied: _Drawn = field(default_factory=lambda: _Drawn("forces", FORCE), repr=False)
-    _reactions: _Drawn = field(default_factory=lambda: _Drawn("reactions", REACTION), repr=False)
-    _points: Any = None
-    _dots: Array = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
     _peaks: list[float] = field(default_factory=list, repr=False)
     _last: tuple[Arrows, ForceFrames] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self._applied = _Drawn(partial(self._add_arrows, "forces", FORCE), "vertices")
+        self._reactions = _Drawn(partial(self._add_arrows, "reactions", REACTION), "vertices")
+        self._contacts = _Drawn(self._add_contacts, "points")
 
     @property
     def scale(self) -> Scale:
@@ -101,9 +111,17 @@ class Marks:
             if len(self._peaks) in (_SOON, _LATER):
                 self.reference = adapted(self.reference, self._peaks)
                 self._peaks = self._peaks[: 0 if len(self._peaks) == _LATER else None]
+        ways = self.scale.lengths(shown.forces)
+        some = np.linalg.norm(ways, axis=1) > 0
+        self.count = int(some.sum())
+        starts, cut = starts_of(shown.points, ways, shown.ending, self.radius, self.floor)
+        touching = arrows.contact & shown.touching & self.contacts
+        least = _STILL * self.radius
         with self.server.atomic():
-            self._show_arrows(arrows, shown)
-            self._show_points(arrows, shown)
+            for on, own in ((self._applied, ~arrows.reaction), (self._reactions, arrows.reaction)):
+                drawn = points_of(starts[own], ways[own], self.radius, cut[own])
+                on.draw(drawn if self.forces and some[own].any() else _NONE, least)
+            self._contacts.draw(shown.points[touching], least)
 
     def again(self) -> None:
         """Draw the same forces, as a user wants them now."""
@@ -114,65 +132,28 @@ class Marks:
         """Show nothing."""
         self._last = None
         self.count = 0
-        self._applied.hide()
-        self._reactions.hide()
-        if self._points is not None and self._points.visible:
-            self._points.visible = False
+        for drawn in (self._applied, self._reactions, self._contacts):
+            drawn.draw(_NONE, 0.0)
 
-    def _show_arrows(self, arrows: Arrows, shown: ForceFrames) -> None:
-        ways = self.scale.lengths(shown.forces)
-        some = np.linalg.norm(ways, axis=1) > 0
-        self.count = int(some.sum())
-        starts, cut = starts_of(shown.points, ways, shown.ending, self.radius, self.floor)
-        for on, which in ((self._applied, ~arrows.reaction), (self._reactions, arrows.reaction)):
-            if self.forces and some[which].any():
-                self._draw(on, points_of(starts[which], ways[which], self.radius, cut[which]))
-            else:
-                on.hide()
+    def _add_arrows(
+        self, name: str, color: tuple[int, int, int], points: NDArray[np.float32]
+    ) -> Any:
+        return self.server.scene.add_mesh_simple(
+            f"{self.root}/{name}",
+            points,
+            faces_of(len(points) // CORNERS),
+            color=color,
+            side="double",
+            cast_shadow=False,
+            receive_shadow=False,
+        )
 
-    def _draw(self, on: _Drawn, drawn: Array) -> None:
-        if on.handle is None or len(drawn) != len(on.points):
-            on.handle = self.server.scene.add_mesh_simple(
-                f"{self.root}/{on.name}",
-                drawn.astype(np.float32),
-                faces_of(len(drawn) // CORNERS),
-                color=on.color,
-                side="double",
-                cast_shadow=False,
-                receive_shadow=False,
-            )
-        elif _changed(drawn, on.points, _STILL * self.radius):
-            on.handle.vertices = drawn.astype(np.float32)
-        else:
-            drawn = on.points
-        on.points = drawn
-        if not on.handle.visible:
-            on.handle.visible = True
-
-    def _show_points(self, arrows: Arrows, shown: ForceFrames) -> None:
-        touching = arrows.contact & shown.touching
-        if not self.contacts or not touching.any():
-            if self._points is not None and self._points.visible:
-                self._points.visible = False
-            return
-        dots = shown.points[touching]
-        if self._points is None or len(dots) != len(self._dots):
-            self._points = self.server.scene.add_point_cloud(
-                f"{self.root}/contacts",
-                dots.astype(np.float32),
-                TOUCHING,
-                point_size=0.016 * self.radius,
-                point_shape="circle",
-                precision="float32",
-            )
-        elif _changed(dots, self._dots, _STILL * self.radius):
-            self._points.points = dots.astype(np.float32)
-        else:
-            dots = self._dots
-        self._dots = dots
-        if not self._points.visible:
-            self._points.visible = True
-
-
-def _changed(now: Array, before: Array, least: float) -> bool:
-    return now.shape != before.shape or bool(np.abs(now - before).max() > least)
+    def _add_contacts(self, points: NDArray[np.float32]) -> Any:
+        return self.server.scene.add_point_cloud(
+            f"{self.root}/contacts",
+            points,
+            TOUCHING,
+            point_size=0.016 * self.radius,
+            point_shape="circle",
+            precision="float32",
+        )
