@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra.units import parse_unit
-from linkwright.base.errors import UnitError, nearest
+from linkwright.base.errors import Error, nearest
 from linkwright.recording import Recording
 from linkwright.scene.scene import Scene
 
@@ -27,14 +27,14 @@ def factor(given: str, wanted: str) -> float | None:
 
     >>> round(factor("deg", "rad") * 180, 6), factor("mm", "m"), factor("?", "rad")
     (3.141593, 0.001, 1.0)
-    >>> factor("km", "m"), factor("V", "rad")
-    (1000.0, None)
+    >>> factor("km", "m"), factor("V", "rad"), factor("counts/turn", "rad")
+    (1000.0, None, None)
     """
     if given == wanted or "?" in (given, wanted) or not given or not wanted:
         return 1.0
     try:
         unit, own = (parse_unit(_ALIASES.get(name, name)) for name in (given, wanted))
-    except UnitError:
+    except Error:
         return None
     return unit.factor / own.factor if unit.exponents == own.exponents else None
 
