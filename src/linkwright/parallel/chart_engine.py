@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linkwright.algebra import Expr, constant, cos, free_symbols, where
 from linkwright.algebra.units import Amount
 from linkwright.backends.kernel import compile as compiled
-from linkwright.equations.batch_closing import CLOSED, NOT_CLOSED, PLACES, Closing, PoseRows
+from linkwright.equations.batch_closing import CLOSED, PLACES, Closing
 from linkwright.equations.closing import ENOUGH
 from linkwright.equations.evaluation import all_values, numbers
 from linkwright.equations.grid_closing import FilledPlaces, Places, fill
@@ -144,6 +144,14 @@ def line_ends(
     return found[0], found[1]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LinePoses:
+    """Some lines of a chart; the axes of arrays are places and lines."""
+
+    q: Array  # coordinates
+    columns: Columns
+
+
 class ChartEngine:
     """Everything that is compiled for a chart."""
 
@@ -195,29 +203,30 @@ class ChartEngine:
         return int(((rows - here) ** 2).sum(axis=-1).mean(axis=0).argmin())
 
     # -- lines -------------------------------------------------------------------------------------
-    def part(self, first: int, last: int, threads: int) -> ChartPart:
+    def part(self, first: int, last: int, threads: int) -> LinePoses:
         """Return some lines, each followed by itself from its start."""
         space, along = self.space, self.space.axes[-1].values
         across = space.line_values(np.arange(first, last))
         lines, places, o = last - first, len(along), self.origin
-        made = ChartPart(self, lines, places)
         x = space.rows(across, along[o])
         x = np.ascontiguousarray(np.broadcast_to(x, (lines, x.shape[-1])))
         begun = self.closing.begin(x, self.start, way=self._around(x), threads=threads)
-        made.put(slice(o, o + 1), _one(begun.here), threads)
+        q = np.empty((places, lines, len(self.closing.names)))
+        closed = np.empty((places, lines), dtype=bool)
+        q[o], closed[o] = begun.here.q, begun.here.status == CLOSED
         for order in (range(o + 1, places), range(o - 1, -1, -1)):
-            front, whole = begun.of(slice(None)), begun.here.status == CLOSED
+            front, whole = begun.of(slice(None)), closed[o]
             numbers_ = np.array(order, dtype=int)
             for k in range(0, len(numbers_), PLACES):
                 chosen = numbers_[k : k + PLACES]
                 rows = space.rows(across, along[chosen][:, None])
                 rows = np.broadcast_to(rows, (len(chosen), lines, rows.shape[-1]))
                 found = self.closing.go_on(front, rows, threads=threads)
+                # another branch may lie beyond a gap
                 gapless = whole & np.logical_and.accumulate(found.status == CLOSED, axis=0)
-                found.status[~gapless] = NOT_CLOSED  # another branch may lie beyond a gap
-                whole = gapless[-1]
-                made.put(chosen, found, threads)
-        return made
+                q[chosen], closed[chosen], whole = found.q, gapless, gapless[-1]
+        columns = self.computed(q.reshape(-1, q.shape[-1]), closed.reshape(-1), threads)
+        return LinePoses(q, {name: x.reshape(places, lines) for name, x in columns.items()})
 
     def _around(self, x: Array) -> list[Array]:
         """Return what is known on the way to the starts of lines: directions go about the vertical.
@@ -252,10 +261,15 @@ class ChartEngine:
         shape = self.space.shape
         return fill(self.closing, shape, known, closed, poses, self.start, threads=threads)
 
-    def computed(self, q: Array, threads: int) -> tuple[Array, Array, Array]:
-        """Return the columns, the causes and the broken bounds of closed poses."""
+    def computed(self, q: Array, closed: NDArray[np.bool_], threads: int) -> Columns:
+        """Return the columns of poses, of which some are closed."""
         values, cause, bound = self._kernel.batch(q, *self.fixed, size=len(q), threads=threads)
-        return values, cause[:, 0], bound[:, 0]
+        found: Columns = {
+            "reach": np.where(closed, cause[:, 0], NO_SOLUTION).astype(np.int8),
+            "bound": np.where(closed, bound[:, 0], -1).astype(np.int16),
+        }
+        values[~closed] = np.nan
+        return found | {name: values[:, k] for k, name in enumerate(self.columns)}
 
     def ends(self, lines: NDArray[np.int_], found: LineEnds, side: int, threads: int = 1) -> Array:
         """Return where lines stop being reached, values of the last axis; NaN where they do not."""
@@ -292,50 +306,7 @@ class ChartEngine:
         if before is not None and len(rows):
             found = self.closing.walk(before[rows], x[rows], q[rows], threads=threads)
             near[rows], closed[rows] = found.q, found.status == CLOSED
-        _, cause, _ = self.computed(near, threads)
-        return closed & (cause == 0), near
-
-
-def _one(rows: PoseRows) -> PoseRows:
-    """Return poses with an axis for one place."""
-    return PoseRows(rows.q[None], rows.residual[None], rows.status[None], rows.worst[None])
-
-
-class ChartPart:
-    """Some lines of a chart while they are computed, places first."""
-
-    def __init__(self, engine: ChartEngine, lines: int, places: int) -> None:
-        self.engine = engine
-        self.values = np.empty((len(engine.columns), places, lines))
-        self.cause = np.empty((places, lines), dtype=np.int8)
-        self.bound = np.full((places, lines), -1, dtype=np.int16)
-        self.q = np.empty((places, lines, len(engine.closing.names)))
-
-    @property
-    def closed(self) -> NDArray[np.bool_]:
-        """Which places are closed, an axis for lines and one for places."""
-        return np.asarray((self.cause != NO_SOLUTION).T)
-
-    def put(self, places: slice | NDArray[np.int_], rows: PoseRows, threads: int) -> None:
-        """Take poses that were closed at some places."""
-        count, lines, n = rows.q.shape
-        flat = np.ascontiguousarray(rows.q).reshape(-1, n)
-        values, cause, bound = self.engine.computed(flat, threads)
-        lost = (rows.status != CLOSED).reshape(-1)
-        if lost.any():
-            values[lost] = np.nan
-            cause[lost], bound[lost] = NO_SOLUTION, -1
-        for k in range(len(self.values)):
-            self.values[k, places] = values[:, k].reshape(count, lines)
-        self.cause[places] = cause.reshape(count, lines)
-        self.bound[places] = bound.reshape(count, lines)
-        self.q[places] = rows.q
-
-    def columns(self) -> Columns:
-        """Return the columns, lines first."""
-        found: Columns = {"reach": self.cause.T, "bound": self.bound.T}
-        found |= {n: x.T for n, x in zip(self.engine.columns, self.values, strict=True)}
-        return found
+        return self.computed(near, closed, threads)["reach"] == 0, near
 
 
 def _chart_program(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.equations.grid_closing import Places, shifted
-from linkwright.parallel.chart_engine import ChartEngine, Columns, LineEnds, line_ends
+from linkwright.parallel.chart_engine import NO_SOLUTION, ChartEngine, Columns, LineEnds, line_ends
 from linkwright.parallel.chart_space import Array
 
 PART = 2**17
@@ -86,17 +86,19 @@ def computed_parts(
     def computed(number: int) -> tuple[ComputedPart, _KeptPart]:
         whole, lines = slice(*parts[number]), np.arange(*parts[number])
         part, own = engine.part(*parts[number], threads), lines - lines[0]
-        closed[whole] = part.closed
-        found = line_ends(part.cause, engine.origin, lambda place: part.q[place, own])
+        cause = part.columns["reach"]
+        closed[whole] = (cause != NO_SOLUTION).T
+        found = line_ends(cause, engine.origin, lambda place: part.q[place, own])
         chosen = closed[whole] & _beside_open(engine.space.shape, closed, lines)
         for end in found:
             some = end.place >= 0  # a line that reaches nothing has no pose to begin from
             chosen[own[some], end.place[some]] = True
         line, place = np.nonzero(chosen)
         numbers = lines[line] * places + place
-        held = _KeptPart(whole.start, part.cause, numbers, part.q[place, line])
+        held = _KeptPart(whole.start, cause, numbers, part.q[place, line])
         told = *_ends(engine, lines, found, threads), np.zeros(len(lines), dtype=np.int32)
-        return ComputedPart(number, whole, ..., part.columns(), lines, *told), held
+        columns = {name: values.T for name, values in part.columns.items()}
+        return ComputedPart(number, whole, ..., columns, lines, *told), held
 
     for number, (first, last) in enumerate(parts):
         known = there(number)
@@ -126,10 +128,8 @@ def computed_parts(
     filled = engine.filled(closed, poses, threads)
     for number, rows in owners(filled.places):
         part, own, q = kept.pop(number), filled.places[rows], filled.q[rows]
-        values, cause, bound = engine.computed(q, threads)
-        part.fill(own, q, cause)
-        columns: Columns = {"reach": cause, "bound": bound}
-        columns |= {name: values[:, k] for k, name in enumerate(engine.columns)}
+        columns = engine.computed(q, np.ones(len(q), dtype=bool), threads)
+        part.fill(own, q, columns["reach"])
         line, place = np.divmod(own, places)
         ended, counts = np.unique(line, return_counts=True)
         told = _ends(engine, ended, part.ends(ended, engine.origin), threads)
