@@ -132,46 +132,29 @@ def closing_program(
     ['q', 'residual', 'worst', 'first', 'moved']
     """
     newton = _Newton(machine, known, unknown, turns)
-    if not newton.computed:
-        return _all_known(machine, newton)
     start = [symbol(f"{q.name}_0", "input", owner=_OWNER) for q in machine.coordinates]
-    loop, finals = newton.loop(dict(zip(machine.coordinates, start, strict=True)))
-    ways = zip(machine.coordinates, start, strict=True)
-    moved = sqrt(total((finals[q] - first) ** 2 for q, first in ways if q in newton.computed))
+    given = dict(zip(machine.coordinates, start, strict=True))
+    statements: list[Statement] = [Assign(q, given[q]) for q in newton.held]
+    finals: dict[Expr, Expr] = {}
+    residual = worst = first = moved = ZERO
+    if newton.computed:
+        loop, finals = newton.loop(given)
+        statements.append(loop)
+        residual, worst, first = (newton.end(name) for name in ("residual", "worst", "first"))
+        moved = sqrt(total((finals[q] - given[q]) ** 2 for q in given if q in newton.computed))
+    else:  # the relations hold or they do not
+        for k, e in enumerate(newton.g):
+            worst = where(absolute(e) > residual, k, worst)
+            residual = maximum(absolute(e), residual)
     outputs = {
         "q": [finals.get(q, q) for q in machine.coordinates],
-        "residual": [newton.end("residual")],
-        "worst": [newton.end("worst")],
-        "first": [newton.end("first")],
+        "residual": [residual],
+        "worst": [worst],
+        "first": [first],
         "moved": [moved],
     }
-    before = [
-        Assign(q, first)
-        for q, first in zip(machine.coordinates, start, strict=True)
-        if q in newton.held
-    ]
     inputs = {"start": start, "x": newton.x, **newton.constants}
-    return program(f"{machine.mechanism.name}_closing", inputs, outputs, statements=[*before, loop])
-
-
-def _all_known(machine: ParallelMachine, newton: _Newton) -> Program:
-    """Return the Program where nothing is left to compute: the relations hold or they do not."""
-    start = [symbol(f"{q.name}_0", "input", owner=_OWNER) for q in machine.coordinates]
-    largest, worst = ZERO, ZERO
-    for k, e in enumerate(newton.g):
-        worst = where(absolute(e) > largest, k, worst)
-        largest = maximum(absolute(e), largest)
-    held = dict(zip(machine.coordinates, start, strict=True))
-    outputs = {
-        "q": [held[q] if q in newton.held else q for q in machine.coordinates],
-        "residual": [largest],
-        "worst": [worst],
-        "first": [ZERO],
-        "moved": [ZERO],
-    }
-    before = [Assign(q, held[q]) for q in newton.held]
-    inputs = {"start": start, "x": newton.x, **newton.constants}
-    return program(f"{machine.mechanism.name}_known", inputs, outputs, statements=before)
+    return program(f"{machine.mechanism.name}_closing", inputs, outputs, statements=statements)
 
 
 def line_program(

@@ -243,12 +243,7 @@ class _Proof:
         self.rates, self.reduced, self.zenith = rates, reduced, zenith
         self.edge = tan(zenith / 2.0)
         self.programs = _programs(rates.parts, reduced.conditions)
-        self.low, self.high = np.full(n, -np.inf), np.full(n, np.inf)
-        if limits:
-            for found in rates.machine.mechanism.ranges:
-                k = rates.names.index(found.coordinate.name)
-                self.low[k] = -np.inf if found.lower is None else found.lower
-                self.high[k] = np.inf if found.upper is None else found.upper
+        self.low, self.high = rates.limits(limits)
         self.done: list[_Done] = []
         self.left: list[tuple[Array, float, str]] = []
         self.count = 0

@@ -124,12 +124,7 @@ class _Flood:
         self.rank = curve.left.shape[1]
         n = len(rates.names)
         self.cell = 0.95 * step / np.sqrt(n)  # every step leaves its cell
-        self.low, self.high = np.full(n, -np.inf), np.full(n, np.inf)
-        if limits:
-            for r in rates.machine.mechanism.ranges:
-                k = rates.names.index(r.coordinate.name)
-                self.low[k] = -np.inf if r.lower is None else r.lower
-                self.high[k] = np.inf if r.upper is None else r.upper
+        self.low, self.high = rates.limits(limits)
         self.poses: list[Array] = []
         self.before: list[int] = []
         self.clear: list[float] = []

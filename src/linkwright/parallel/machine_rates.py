@@ -157,6 +157,15 @@ class MachineRates:
         turned = np.swapaxes(turned, -1, -2)
         return np.concatenate([turned, np.zeros_like(turned)], axis=-2)
 
+    def limits(self, counted: bool = True) -> tuple[Array, Array]:
+        """Return the limits of all coordinates, infinite where none counts."""
+        low, high = np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf)
+        for r in self.machine.mechanism.ranges if counted else ():
+            k = self.names.index(r.coordinate.name)
+            low[k] = -np.inf if r.lower is None else r.lower
+            high[k] = np.inf if r.upper is None else r.upper
+        return low, high
+
     def closed(self, q: Array) -> tuple[Array, float]:
         """Return coordinates nearby at which the loops are closed, and the residual left."""
         return newton_closed(self._relations, q, np.arange(len(q)))
