@@ -16,7 +16,7 @@ from linkwright.algebra.units import checked_unit
 from linkwright.base.arguments import worded
 from linkwright.blocks.ports import BlockRelation, BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import BlockError, Rate, as_rate
-from linkwright.program import Assign, Call, Loop, Program, Statement
+from linkwright.program import Assign, Call, Loop, Program, Solve, Statement
 
 Value = Any
 """A number, an expression, or a text that is read as one."""
@@ -153,6 +153,16 @@ class BlockWorkspace(Made):
             known.update(zip(statement.targets, targets, strict=True))
             self.statements.append(with_targets(statement.with_operands(read), targets))
         return {port.name: tuple(substitute_all(port.entries, known)) for port in program.outputs}
+
+    def _solved(
+        self, matrix: Sequence[Sequence[Expr]], *rights: Sequence[Expr]
+    ) -> list[tuple[Expr, ...]]:
+        """Return the solutions of a linear system, with pivoting at run time."""
+        n, right = len(matrix), tuple(x for column in rights for x in column)
+        targets = tuple(self._local() for _ in right)
+        flat = tuple(x for row in matrix for x in row)
+        self.statements.append(Solve(n, flat, right, targets))
+        return [targets[k : k + n] for k in range(0, len(right), n)]
 
     def _local(self) -> Expr:
         self._locals += 1

@@ -7,16 +7,18 @@ translation) acts on it alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 
-from linkwright.algebra import Expr
+from linkwright.algebra import ZERO, Expr
+from linkwright.algebra.triples import NOTHING, Triple, cross, held, subtract
 from linkwright.blocks import BlockError, Element, checked, joint_of
+from linkwright.blocks.places import Places
 from linkwright.equations.closure import assemble
 from linkwright.equations.tree import tree_of
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Body, Mechanism
 
 PerJoint: TypeAlias = float | Sequence[float] | Mapping[str, float]
 """One number for all joints, one for each in order, or by the name of the coordinate."""
@@ -60,6 +62,44 @@ def driven_joints(
     if not found:
         raise BlockError(f"{mechanism.name!r} has no joint that a controller could drive")
     return found
+
+
+def carrying_joints(mechanism: Mechanism, body: Body) -> list[str]:
+    """Return the names of the coordinates that can be driven and that move a body."""
+    above = body.ancestors()
+    return [q.name for q, _ in driven_joints(mechanism) if joint_of(mechanism, q).body in above]
+
+
+def motion_rows(
+    element: Element,
+    joints: Sequence[Expr],
+    tip: tuple[Body, Triple],
+    places: Places,
+    inward: Callable[[Sequence[Expr]], Triple],
+    seen: Callable[[Sequence[Expr]], Sequence[Expr]] = tuple,
+) -> tuple[tuple[Expr, ...], ...]:
+    """Return six rows: how a point of a body moves with the speed of each joint.
+
+    The tip is the body with the point's position in the ground's axes; `inward` gives components
+    along the axes of the rows from those, and `seen` puts values in.
+    """
+    hold, (body, at) = element.intermediate, tip
+    columns: list[tuple[Expr, ...]] = []
+    for q in joints:
+        joint = joint_of(element.mechanism, q)
+        parent = joint.body.parent
+        if joint.body not in body.ancestors() or parent is None:
+            columns.append((ZERO,) * 6)
+            continue
+        axis = seen(places.outward(parent, seen(joint.axis.components(parent.frame))))
+        around = held(hold, inward(axis))
+        if not joint.turns:
+            columns.append((*around, *NOTHING))
+            continue
+        lever = subtract(at, seen(places.of(joint.body).origin))
+        along = inward(held(hold, cross(held(hold, axis), held(hold, lever))))
+        columns.append((*held(hold, along), *around))
+    return tuple(zip(*columns, strict=True))
 
 
 def _start(mechanism: Mechanism) -> Mapping[str, float]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from linkwright.algebra import ZERO, Expr, sqrt, where
-from linkwright.algebra.triples import Triple, apply, cross, dot, subtract
+from linkwright.algebra import Expr, sqrt, where
+from linkwright.algebra.triples import Triple, apply, dot
 from linkwright.base.rotations import exact
 from linkwright.blocks import (
     BlockError,
@@ -21,12 +21,10 @@ from linkwright.blocks import (
     Sampled,
     checked_all,
     checked_rotation,
-    joint_of,
 )
-from linkwright.control.joints import driven_joints
+from linkwright.control.joints import carrying_joints, driven_joints, motion_rows
 from linkwright.control.visual_compensator import sightings
 from linkwright.mechanism import Body, Mechanism
-from linkwright.program import Solve
 
 UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -90,7 +88,10 @@ class ImageLaw(Element):
         self.require(self._gain * self.period < 2, "or errors grow from instant to instant")
         self._damping = self.parameter("damping", damping, least=0.0)
         self._missed, self._fresh, self._lost = sightings(self, patience)
-        self.jacobian = self._jacobian()
+        tip = self.position(self.camera)
+        self.jacobian = motion_rows(
+            self, self.joints, (self.camera.body, tip), self.places, self._inward
+        )
 
     @property
     def needs_rate(self) -> bool:
@@ -138,24 +139,6 @@ class ImageLaw(Element):
         inside = self.places.inward(self.camera, v)
         return apply([[exact(e) for e in row] for row in zip(*self._turn, strict=True)], inside)
 
-    def _jacobian(self) -> list[list[Expr]]:
-        """Return six rows: how the camera moves along its axes with the speed of each joint."""
-        columns = []
-        at = self.position(self.camera)
-        for q in self.joints:
-            joint = joint_of(self.mechanism, q)
-            parent = joint.body.parent
-            if joint.body not in _carriers(self.camera.body) or parent is None:
-                columns.append([ZERO] * 6)
-                continue
-            axis = self.places.outward(parent, joint.axis.components(parent.frame))
-            column: list[Expr] = [*self._inward(axis), ZERO, ZERO, ZERO]
-            if joint.turns:
-                lever = subtract(at, self.places.of(joint.body).origin)
-                column = [*self._inward(cross(axis, lever)), *self._inward(axis)]
-            columns.append([x if x.op == "num" else self.intermediate(x) for x in column])
-        return [list(row) for row in zip(*columns, strict=True)]
-
     def close(self, errors: Sequence[Expr], rows: Sequence[Sequence[Expr]]) -> None:
         """Say the errors and their interaction matrix, and put out what the joints do.
 
@@ -169,9 +152,8 @@ class ImageLaw(Element):
         square = [[hold(dot(a, b)) for b in zip(*J, strict=True)] for a in zip(*J, strict=True)]
         for k in range(n):
             square[k][k] = square[k][k] + self._damping**2
-        right = tuple(hold(dot(column, errors)) for column in zip(*J, strict=True))
-        way = tuple(self._local() for _ in range(n))
-        self.statements.append(Solve(n, tuple(x for row in square for x in row), right, way))
+        right = [hold(dot(column, errors)) for column in zip(*J, strict=True)]
+        (way,) = self._solved(square, right)
         rates, commands = [], []
         begun = self.discrete_state("begun", 1.0, unit="1")
         for k, q in enumerate(self.q):
@@ -197,14 +179,9 @@ class ImageLaw(Element):
         self.output("lost", self._lost, unit="1", doc="1 where nothing has been seen for too long")
 
 
-def _carriers(body: Body) -> set[Body]:
-    return {body, *body.ancestors()}
-
-
 def _movers(m: Mechanism, body: Body) -> list[str]:
     """Return the coordinates that move a body."""
-    above = _carriers(body)
-    found = [q.name for q, _ in driven_joints(m) if joint_of(m, q).body in above]
+    found = carrying_joints(m, body)
     if not found:
         raise BlockError(
             f"no joint of {m.name!r} moves {body.name!r}",

@@ -16,7 +16,6 @@ from linkwright.blocks.places import AXES
 from linkwright.blocks.rotation_vectors import rotation_rows, rotation_vector
 from linkwright.elements.wrist import CompliantWrist, six_numbers
 from linkwright.elements.wrist_linkage import LinkagePlacement, WristLinkage
-from linkwright.program import Solve
 
 
 class WristPotentiometers(Block):
@@ -94,10 +93,8 @@ class WristPotentiometers(Block):
         angles = [self.expr(0.0)] * 6
         for _ in range(int(steps)):
             here = self.linkage.expressions(angles, self._named)
-            table = [self._named(x) for row in here.jacobian() for x in row]
-            move = tuple(self._local() for _ in range(6))
-            left = self._left(wanted, goal, here)
-            self.statements.append(Solve(6, tuple(table), tuple(left), move))
+            table = [[self._named(x) for x in row] for row in here.jacobian()]
+            (move,) = self._solved(table, self._left(wanted, goal, here))
             angles = [self._named(f + d) for f, d in zip(angles, move, strict=True)]
         here = self.linkage.expressions(angles, self._named)
         left = self._left(wanted, goal, here)

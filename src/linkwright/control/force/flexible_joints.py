@@ -27,7 +27,7 @@ from linkwright.control.joints import JointController, PerJoint, gains, numbers
 from linkwright.control.models import mass_matrix
 from linkwright.equations.kernels import quick_inverse
 from linkwright.equations.tree import Tree, tree_of
-from linkwright.program import Program, Solve, program
+from linkwright.program import Program, program
 from linkwright.program.derivatives import jacobian_vector
 
 
@@ -104,15 +104,15 @@ class FlexibleJointControl(JointController):
         none = [ZERO] * n
         force, rate = self._programs(tree, values)
         mass = mass_matrix(self, self.by_joint(q), values=values)
-        matrix = tuple(mass[x, y] for x in self.joints for y in self.joints)
+        matrix = [[mass[x, y] for y in self.joints] for x in self.joints]
         twist = self._named(k * (t - x) for k, t, x in zip(stiff, theta, q, strict=True))
         held = self._along(force, {"q": q, "u": u, "a": none}, "tau")
-        a = self._solved(matrix, [s + w - h for s, w, h in zip(twist, loads[0], held, strict=True)])
+        pushes = zip(twist, loads[0], held, strict=True)
+        (a,) = self._solved(matrix, self._named(s + w - h for s, w, h in pushes))
         pulled = self._named(k * (t - x) for k, t, x in zip(stiff, turning, u, strict=True))
         kept = self._along(rate, {"q": q, "u": u, "a": a, "j": none}, "rate")
-        j = self._solved(
-            matrix, [s + w - h for s, w, h in zip(pulled, loads[1], kept, strict=True)]
-        )
+        pushes = zip(pulled, loads[1], kept, strict=True)
+        (j,) = self._solved(matrix, self._named(s + w - h for s, w, h in pushes))
         v = []
         for k in range(n):
             w = wide[k]
@@ -186,8 +186,3 @@ class FlexibleJointControl(JointController):
 
     def _named(self, values: Iterable[Expr]) -> list[Expr]:
         return [self.intermediate(x) for x in values]
-
-    def _solved(self, matrix: tuple[Expr, ...], right: Sequence[Expr]) -> list[Expr]:
-        targets = tuple(self._local() for _ in right)
-        self.statements.append(Solve(len(right), matrix, tuple(self._named(right)), targets))
-        return list(targets)

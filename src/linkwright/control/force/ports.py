@@ -21,19 +21,16 @@ from linkwright.algebra.triples import (
     Matrix,
     Triple,
     apply,
-    cross,
     dot,
     held_rows,
     matrix_product,
-    subtract,
     transposed,
 )
-from linkwright.blocks import Block, BlockError, Element, Parameter, checked, joint_of
+from linkwright.blocks import Block, BlockError, Element, Parameter, checked
 from linkwright.blocks.places import AXES, Places
 from linkwright.blocks.rotation_vectors import rotation_vector
-from linkwright.control.joints import JointController, PerJoint, driven_joints
+from linkwright.control.joints import JointController, PerJoint, carrying_joints, motion_rows
 from linkwright.mechanism import Body, Mechanism, Point, mechanism_of
-from linkwright.program import Solve
 
 PerAxis: TypeAlias = float | Sequence[float] | Mapping[str, float]
 """One number for all axes, six in the order of `AXES`, or by the name of the axis."""
@@ -261,27 +258,15 @@ class ForceLaw(JointController):
             self.intermediate, [substitute_all(row, known) for row in zip(*axes, strict=True)]
         )
         inward = tuple(zip(*rotation, strict=True))
-        columns = [self._column(places, q, position, inward, known) for q in self.joints]
-        return ToolPlacement(rotation, position, tuple(zip(*columns, strict=True)))
-
-    def _column(
-        self, places: Places, q: Expr, tip: Triple, inward: Any, known: Mapping[Expr, Any]
-    ) -> tuple[Expr, ...]:
-        """Return how the tool moves with a joint, along the flange's axes."""
-        joint = joint_of(self.mechanism, q)
-        body = joint.body
-        if body not in self.flange.body.ancestors():
-            return (ZERO,) * 6
-        parent = body.parent
-        assert parent is not None
-        local = substitute_all(joint.axis.components(parent.frame), known)
-        axis = substitute_all(places.outward(parent, local), known)
-        if not joint.turns:
-            return (*self._triple(apply(inward, axis)), *(ZERO,) * 3)
-        lever = subtract(tip, substitute_all(places.of(body).origin, known))
-        around = self._triple(apply(inward, axis))
-        along = apply(inward, self._triple(cross(self._triple(axis), self._triple(lever))))
-        return (*self._triple(along), *around)
+        rows = motion_rows(
+            self,
+            self.joints,
+            (self.flange.body, position),
+            places,
+            lambda v: apply(inward, v),
+            lambda v: substitute_all(v, known),
+        )
+        return ToolPlacement(rotation, position, rows)
 
     def turn_between(self, start: Matrix, end: Matrix) -> Triple:
         """Return the rotation vector from some axes to others, along the former, rad.
@@ -346,13 +331,9 @@ class ForceLaw(JointController):
             matrix: its rows.
             right: the right side.
         """
-        n = len(matrix)
-        if n == 1:
+        if len(matrix) == 1:
             return [self.intermediate(right[0] / matrix[0][0])]
-        flat = tuple(x for row in matrix for x in row)
-        targets = tuple(self._local() for _ in range(n))
-        self.statements.append(Solve(n, flat, tuple(right), targets))
-        return list(targets)
+        return list(self._solved(matrix, right)[0])
 
 
 def _ends(m: Mechanism, wrist: Any) -> tuple[Point, Point]:
@@ -371,8 +352,7 @@ def _ends(m: Mechanism, wrist: Any) -> tuple[Point, Point]:
 
 def _joints_to(m: Mechanism, flange: Body) -> list[str]:
     """Return the coordinates that can be driven and that carry the flange."""
-    carrying = set(flange.ancestors())
-    found = [q.name for q, _ in driven_joints(m) if joint_of(m, q).body in carrying]
+    found = carrying_joints(m, flange)
     if not found:
         raise BlockError(
             f"no joint that can be driven carries {flange.name!r}",

@@ -35,7 +35,7 @@ from linkwright.control.force.ports import ForceLaw, ToolPlacement, WristOrBody
 from linkwright.control.joints import PerJoint
 from linkwright.control.models import inverse_dynamics, mass_matrix
 from linkwright.control.servo import bounded
-from linkwright.program import Solve, program
+from linkwright.program import program
 from linkwright.program.derivatives import jacobian_vector
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import walk
@@ -159,19 +159,10 @@ class ToolLaw(ForceLaw):
         mass = mass_matrix(self, q, values=self.values)
         bias = inverse_dynamics(self, q, u, values=self.values)
         rows = [self.frame.jacobian[k] for k in self.moved]
-        flat = tuple(mass[x, y] for x in self.joints for y in self.joints)
-        columns = self._solved_columns(len(self.joints), flat, rows)
+        columns = self._solved([[mass[x, y] for y in self.joints] for x in self.joints], *rows)
         mobility = [[self.intermediate(dot(row, column)) for column in columns] for row in rows]
         cleared = self.cleared(mobility, self.frame, [1 / mass[x, x] for x in self.joints])
         return ToolInertia(cleared, tuple(bias[x] for x in self.joints))
-
-    def _solved_columns(
-        self, n: int, matrix: tuple[Expr, ...], right: Sequence[Sequence[Expr]]
-    ) -> list[tuple[Expr, ...]]:
-        flat = tuple(x for column in right for x in column)
-        targets = tuple(self._local() for _ in flat)
-        self.statements.append(Solve(n, matrix, flat, targets))
-        return [targets[n * k : n * (k + 1)] for k in range(len(right))]
 
     def cleared(
         self, matrix: Sequence[Sequence[Expr]], place: ToolPlacement, mobile: Sequence[Expr]
