@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from linkwright import compile as compile_kernel
 from linkwright.program import Program
+from linkwright.simulation.loop import FOREIGN
 from linkwright.simulation.native.machine import Settings
 from linkwright.simulation.native.methods import METHODS
-from linkwright.simulation.plain.driver import FOREIGN
 from linkwright.simulation.plain.machine import PlainMachine
 from linkwright.system import Phases
 
@@ -61,7 +61,7 @@ class PlainRun:
         row |= {s.name: v for s, v in zip(f.x, driver.x, strict=True)}
         row |= {s.name: v for s, v in zip(f.d, driver.d, strict=True)}
         if f.output is not None:
-            (y,) = driver.call("output", driver.x, t)
+            (y,) = driver.call("output", driver.x, driver.d, driver.w, t)
             row |= {s.name: v for s, v in zip(f.outputs, y, strict=True)}
         self.rows.append(row)
 

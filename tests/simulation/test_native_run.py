@@ -13,12 +13,12 @@ from scipy.integrate import solve_ivp
 
 from linkwright.algebra import cos, sin, symbols
 from linkwright.base.errors import Error, ShapeError
+from linkwright.simulation.loop import DueTick, RunMemory, draw
 from linkwright.simulation.native import batch, pace
 from linkwright.simulation.native.batch import run_batch
 from linkwright.simulation.native.methods import METHODS, method_named
 from linkwright.simulation.native.schedule import TABLEAUX
 from linkwright.simulation.native.session import Session
-from linkwright.simulation.plain.driver import philox, uniform
 from linkwright.system.phases import Event, Phases, Tick, normal
 from tests.seeds import cases
 from tests.support.native_phases import K, Parts, T
@@ -259,11 +259,25 @@ def test_a_foreign_function_that_fails_says_when() -> None:
 
 
 # -- noise -----------------------------------------------------------------------------------------
+def uniform(seed: int, stream: int, number: int, tick: int) -> tuple[float, float]:
+    """Return the two numbers of a stream at a tick, as the loop draws them in Python."""
+    run = RunMemory({}, [DueTick(1, 0, (), (stream,))], (), 0.01)
+    run.seed, run.run_number = seed, number
+    draw(run, stream, tick, 0)
+    return run.n[0], run.n[1]
+
+
 def test_the_cipher_gives_the_published_words() -> None:
+    """Of each two words of 32 bits the first 52 bits are a number."""
+
+    def numbers(a: int, b: int, c: int, d: int) -> tuple[float, ...]:
+        return tuple((((x << 32 | y) >> 12) + 0.5) * 2.0**-52 for x, y in ((a, b), (c, d)))
+
     ones = 0xFFFFFFFF
-    assert philox((ones,) * 4, (ones,) * 2) == (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)
-    digits = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0)
-    assert philox(*digits) == (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1)
+    wanted = numbers(0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)
+    assert uniform(2**64 - 1, ones, ones, 2**64 - 1) == wanted
+    digits = 0x299F31D0A4093822, 0x13198A2E, 0x03707344, 0x85A308D3243F6A88
+    assert uniform(*digits) == numbers(0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1)
 
 
 def noisy() -> Phases:

@@ -280,7 +280,7 @@ def test_nonsense_for_numbers_is_refused(door: str, options: dict[str, object]) 
 
 def test_a_run_that_would_never_end_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkwright.simulation.native.pace.OFTEN", 2000)
-    monkeypatch.setattr("linkwright.simulation.native.pace.TOO_MANY", 1e5)
+    monkeypatch.setattr("linkwright.simulation.native.pace.CRAWL", 1e5)
     found = run_model(Request("slider-crank", RunSettings(0.02), values={"T": 4.3e9}))
     assert found.failed
     assert found.stop is not None

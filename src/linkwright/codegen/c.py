@@ -2,19 +2,28 @@
 
 The equations stand first in the file and see no header of the C library but those that they need,
 so that no name of the model meets a macro. Tables of names, units and defaults follow, then
-functions that call the equations with the arrays of the program, then the fixed part (`runtime.c`),
-which goes through a run as native code does. The Programs are those of the native run, so that the
-numbers are the same bits where the compiler keeps IEEE arithmetic.
+functions that call the equations with the parameters of the program, then the fixed part
+(`runtime.c`) around the loop of a run, `linkwright.simulation.loop`. The Programs, too, are those
+of the native run, so that the numbers are the same bits where the compiler keeps IEEE arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
 from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.c.helpers import LIBRARY
+from linkwright.backends.c.routine import (
+    KINDS,
+    CMemory,
+    constants_of,
+    fields_of,
+    number_text,
+    routine_text,
+)
 from linkwright.backends.c.stages import trimmed
 from linkwright.backends.c.writer import File, write_function
 from linkwright.backends.source import Names
@@ -23,7 +32,11 @@ from linkwright.codegen.content import Content, InputItem, OutputChannel
 from linkwright.codegen.documentation import documentation, origin
 from linkwright.codegen.script import listed
 from linkwright.program import Code, Program, lower
+from linkwright.program.routine import ARRAY, INT, Memory, RoutineFunction, constant, read
+from linkwright.simulation import loop
+from linkwright.simulation.native.driver import FIELDS
 from linkwright.simulation.native.guards import KEPT, MEMORY, followed
+from linkwright.simulation.native.machine import slot_runs
 from linkwright.system.forms import LIMIT
 
 _INCLUDES = ("ctype", "stdio", "stdlib", "time")
@@ -41,15 +54,38 @@ _RATES = (
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A function of the equations: its name, and the code that it was written from."""
+    """A function of the equations: its name, what it was written from, and the code of that."""
 
     name: str
+    program: Program
     code: Code
 
-    def called(self, given: dict[str, str]) -> str:
-        """Return a call with what each array is there."""
-        ports = [*self.code.inputs, *(port for port, _ in self.code.outputs)]
-        return f"    {self.name}({', '.join(given[port.name] for port in ports)});"
+    @property
+    def given(self) -> list[str]:
+        """The arrays that it is given beside the parameters."""
+        return [port.name for port in self.program.inputs if port.name != "p"]
+
+    @property
+    def results(self) -> list[str]:
+        """The arrays that it writes, by names that are not those of what it is given."""
+        names = [c_identifier(port.name) for port in self.program.outputs]
+        return [f"{name}_new" if name in self.given else name for name in names]
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments of a function that calls it."""
+        return [
+            *(f"const double *{n}" for n in self.given),
+            *(f"double *{n}" for n in self.results),
+        ]
+
+    def called(self, parameters: str, *results: str) -> list[str]:
+        """Return a call with what is given by the names of that, and what is not used."""
+        used = [port.name for port in self.code.inputs]
+        arrays = [parameters if name == "p" else name for name in used]
+        unused = [f"    (void){name};" for name in self.given if name not in used]
+        arrays += results or self.results
+        return [*unused, f"    {self.name}({', '.join(arrays)});"]
 
     def size(self, index: int = 0) -> int:
         """Return the size of an output."""
@@ -74,6 +110,8 @@ def c_program(content: Content, file_name: str) -> str:
                 remedy="write it as a Block, or leave it out",
             )
     made = _equations(content)
+    functions = _loop(content, made)
+    before, after = _resource("runtime.c").split("/* the loop of a run stands here */\n")
     return "\n".join(
         [
             _comment([*documentation(content), "", *_ABOUT]),
@@ -88,10 +126,12 @@ def c_program(content: Content, file_name: str) -> str:
             *(f"#include <{name}.h>" for name in _INCLUDES),
             *_POSIX_INCLUDES,
             "",
-            _resource("philox.c"),
             *_tables(content, file_name, made),
+            *_memory(content, functions),
             *_callers(content, made),
-            _resource("runtime.c"),
+            before,
+            *routine_text(functions, _LOOP),
+            after,
         ]
     )
 
@@ -118,7 +158,7 @@ def _equations(content: Content) -> _Equations:
         code = trimmed(lower(program, fuse=content.fuse))
         title = file.names(f"equations_{name}")
         write_function(file, code, title, static=True)
-        found[name] = _Function(title, code)
+        found[name] = _Function(title, program, code)
 
     for name, constants, main in content.programs:
         write(f"constants_{name}", constants)
@@ -139,7 +179,7 @@ def _equations(content: Content) -> _Equations:
         name = f"step_{schedule.method.name.replace('-', '_')}"
         title = file.names(f"equations_{name}")
         write_function(file, code, title, static=True)
-        found[name] = _Function(title, code)
+        found[name] = _Function(title, schedule.steps["step"], code)
     for name, program in content.following:
         write(name, program)
     return _Equations(file, found, rates)
@@ -180,7 +220,7 @@ def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
         "FOLLOWED": followed(events),
         "MEMORY": MEMORY + KEPT * followed(events),
         "NOISE": 2 * max((len(t.streams) for t in ticks), default=0),
-        "MADE": max((len(t.slots) for t in ticks), default=0),
+        "O": max([len(phases.d), *(t.program.outputs[0].size for t in ticks)]),
         "METHODS": len(content.schedules),
     }
     yield "/* sizes of the arrays */"
@@ -216,30 +256,37 @@ def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
         yield "/* coordinates that close the loops at the start */"
         places = "".join(f"{k}, " for k in content.computed)
         yield f"static const int sim_computed[{len(content.computed) + 1}] = {{{places}0}};"
-    yield "/* what happens every so many base ticks: slots of d that it writes, noise streams */"
-    yield "struct sim_tick { int64_t every, offset; int slots, streams; };"
+    runs = [slot_runs(t.slots) for t in ticks]
+    yield "/* what happens every so many base ticks: where results go in d, noise streams */"
+    yield "struct sim_tick { int64_t every, offset, runs, streams; };"
     yield f"static const struct sim_tick sim_ticks[{len(ticks) + 1}] = {{"
-    for t in ticks:
-        sizes_of = f"{len(t.slots)}, {len(t.streams)}"
+    for t, own in zip(ticks, runs, strict=True):
+        sizes_of = f"{len(own)}, {len(t.streams)}"
         yield f"    {{{t.every}, {t.offset}, {sizes_of}}}, /* {_word(t.name)} */"
     yield "    {1, 0, 0, 0}\n};"
-    yield f"static const int sim_slots[][{sizes['MADE'] + 1}] = {{"
-    yield from (f"    {{{''.join(f'{k}, ' for k in t.slots)}0}}," for t in ticks)
-    yield "    {0}\n};"
-    yield f"static const uint32_t sim_streams[][{sizes['NOISE'] // 2 + 1}] = {{"
-    yield from (f"    {{{''.join(f'{k}u, ' for k in t.streams)}0u}}," for t in ticks)
-    yield "    {0u}\n};"
-    yield "/* values whose zeros are events: the direction in which they go through */"
-    yield "struct sim_event {"
-    yield "    const char *name;"
-    yield "    int direction, terminal, guard, action;"
-    yield "    double before; /* its value before the start */"
-    yield "};"
-    yield f"static const struct sim_event sim_event_list[{len(events) + 1}] = {{"
-    for e in events:
-        flags = f"{int(e.terminal or e.guard)}, {int(e.guard)}, {int(e.action is not None)}"
-        yield f"    {{{c_string(e.name)}, {e.direction}, {flags}, {e.before!r}}},"
-    yield '    {"", 0, 0, 0, 0, 0.0}\n};'
+    if ticks:
+        yield "/* results that go side by side: the first of them, its place, how many */"
+        yield "struct sim_slot_run { int64_t first, slot, length; };"
+        most = max(map(len, runs), default=0) + 1
+        yield f"static const struct sim_slot_run sim_slots[][{most}] = {{"
+        for own in runs:
+            yield f"    {{{', '.join(f'{{{a}, {b}, {c}}}' for a, b, c in [*own, [0, 0, 0]])}}},"
+        yield "    {{0, 0, 0}}\n};"
+        yield f"static const uint32_t sim_streams[][{sizes['NOISE'] // 2 + 1}] = {{"
+        yield from (f"    {{{''.join(f'{k}u, ' for k in t.streams)}0u}}," for t in ticks)
+        yield "    {0u}\n};"
+    if followed(events):
+        yield "/* values whose zeros are events: the direction in which they go through */"
+        yield "struct sim_event {"
+        yield "    const char *name;"
+        yield "    int direction, terminal, guard, action;"
+        yield "    double before; /* its value before the start */"
+        yield "};"
+        yield f"static const struct sim_event sim_event_list[{len(events) + 1}] = {{"
+        for e in events:
+            flags = f"{int(e.terminal or e.guard)}, {int(e.guard)}, {int(e.action is not None)}"
+            yield f"    {{{c_string(e.name)}, {e.direction}, {flags}, {e.before!r}}},"
+        yield '    {"", 0, 0, 0, 0, 0.0}\n};'
     yield ""
 
 
@@ -266,70 +313,132 @@ def _channel(c: OutputChannel) -> str:
     return f"{{{texts}, {c.factor!r}}}"
 
 
-# -- calls -----------------------------------------------------------------------------------------
-_SHAPES = {
-    "output": "double t, const double *x, const double *d, double *y",
-    "accepted": "double t, const double *x, const double *d, double *x_new, double *d_new",
-    "events": "double t, const double *x, const double *d, double *g",
-    "initialize": "double t, const double *x, const double *d, double *x_new, double *d_new",
-    "closure": "double t, const double *x, double *g, double *jacobian",
-    "slope": "double t, const double *x, const double *d, double *x_dot",
-    "terms": "double t, const double *x, const double *d, double *size",
-    "turns": "double t, const double *x, const double *d, const double *d_x, double *r",
-    "middle": "double h, const double *x, const double *y, const double *f, const double *y_f, "
-    "double *z",
-    "calm": "const double *g, const double *g_new, const double *change, const double *top, "
-    "double *calm, double *top_new, double *change_new",
-    "look": "double t, double h, const double *g, const double *g_mid, const double *g_new, "
-    "const double *r, const double *r_new, const double *top, const double *calm, const double *m, "
-    "double *m_new, double *hit, double *verdict",
+# -- the loop --------------------------------------------------------------------------------------
+_SIZES = {
+    **dict.fromkeys(("x", "y", "z", "f", "y_f"), "SIM_X"),
+    "d": "SIM_D",
+    "o": "SIM_O",
+    "w": "SIM_W",
+    "n": "SIM_NOISE",
+    "due": "SIM_TICKS",
+    **dict.fromkeys(("g", "g_new", "g_mid", "count", "first"), "SIM_EVENTS"),
+    **dict.fromkeys(("turn", "turn_new", "top", "top_new", "change"), "SIM_FOLLOWED"),
+    **dict.fromkeys(("hit", "fired"), "SIM_FOLLOWED"),
+    "m": "SIM_MEMORY",
+    "m_new": "SIM_MEMORY",
+    "calm": "1",
+    "verdict": "5",
 }
-_TICK = "int i, double t, double k, const double *x, const double *d, const double *n, double *made"
-_ACTION = "int i, double t, const double *x, const double *d, double *x_new, double *d_new"
-_STEP = "double t, double h, const double *x, const double *d, double *y"
-_ALWAYS = {"x": "x", "d": "d", "w": "sim_w", "t": "&t", "k": "&k", "n": "n", "h": "&h"}
-_RESULTS = {"y": "y", "x_new": "x_new", "d_new": "d_new", "g": "g", "G": "jacobian"}
+_COUNTS = {"states": "X", "discretes": "D", "events": "EVENTS", "followed": "FOLLOWED"}
+_COUNTS |= {"memory": "MEMORY", "tick_count": "TICKS"}
+_LOOP = CMemory(
+    "sim_run",
+    "sim_",
+    "LOOP_",
+    {name: f"SIM_{size}" for name, size in _COUNTS.items()},
+    {
+        "ticks.every": "sim_ticks[{0}].every",
+        "ticks.stream_count": "sim_ticks[{0}].streams",
+        "ticks.streams": "sim_streams[{0}][{1}]",
+        "ticks.run_count": "sim_ticks[{0}].runs",
+        **{f"ticks.runs.{n}": f"sim_slots[{{0}}][{{1}}].{n}" for n in ("first", "slot", "length")},
+        **{f"crossings.{n}": f"sim_event_list[{{0}}].{n}" for n in ("direction", "terminal")},
+    },
+    {"action": "sim_event_list[{0}].action"},
+)
+_HOST = (
+    *("k", "start", "in_gap", "sample", "every", "until", "end", "tick_seconds", "step_size", "s"),
+    *("steps", "left", "row_count", "log_rows", "watched", "seed", "x", "d", "w", "due"),
+)
+_CONSTANTS = ("MORE", "NOT_FINITE", "TOO_SMALL", "GUARDED", "ENDLESS", "NEVER", "FAINT")
+"""What the rest of the program sets or asks for."""
 
 
+def _loop(content: Content, made: _Equations) -> dict[str, RoutineFunction]:
+    """Return the loop of a run of this System, with fixed steps."""
+    phases = content.phases
+    counts = {
+        "events": len(phases.event_list),
+        "followed": followed(phases.event_list),
+        "tick_count": len(phases.ticks),
+    }
+    known: dict[str, int | float | bool] = {"single": True}
+    known |= dict.fromkeys(("adaptive", "dense", "implicit"), False)
+    known |= {name: 0 for name, count in counts.items() if not count}
+    if not counts["followed"]:
+        known["looked"] = 0
+    tables = {"ticks": {"foreign": 0}, "crossings": {}}
+    memory = Memory(FIELDS, {"due"}, tables, known, {*made.functions, "step"})
+    return read(loop, "go", memory, ("keep_sample", "log_event", "stepped"))
+
+
+def _memory(content: Content, functions: Mapping[str, RoutineFunction]) -> Iterator[str]:
+    """Yield the structure of what changes in a run, with the fields that its loop uses."""
+    used = {**fields_of(functions), **{name: FIELDS.get(name, INT) for name in _HOST}}
+    if followed(content.phases.event_list):
+        used |= dict.fromkeys(("g", "top", "change"), ARRAY)
+    if content.phases.event_list:
+        used |= dict.fromkeys(("g", "g_new"), ARRAY)
+    constants = {n: constant(getattr(loop, n)) for n in _CONSTANTS} | constants_of(functions)
+    yield "/* constants of the loop of a run */"
+    for name, e in sorted(constants.items()):
+        yield f"#define LOOP_{name} {number_text(e.args[0], e.type)}"
+    kinds: dict[str, list[str]] = {}
+    for name in sorted(used):
+        if name in _SIZES:
+            kind = "int64_t" if name == "due" else "double"
+            kinds.setdefault(kind, []).append(f"{name}[{_SIZES[name]} + 1]")
+        elif name not in _COUNTS:
+            kinds.setdefault(KINDS[used[name]], []).append(name)
+    yield "/* all that changes in a run; time is `start` base ticks and s seconds */"
+    yield "static struct {"
+    for kind, names in kinds.items():
+        yield from textwrap.wrap(
+            f"{kind} {', '.join(names)};", 96, initial_indent="    ", subsequent_indent="        "
+        )
+    yield "} sim_run;"
+
+
+# -- calls -----------------------------------------------------------------------------------------
 def _callers(content: Content, made: _Equations) -> Iterator[str]:
-    """Yield functions of one shape, which pass the program's arrays to the equations."""
+    """Yield functions that call the equations with the parameters of the program."""
     functions = made.functions
-    yield "static double sim_p[SIM_P + 1], sim_w[SIM_W + 1]; /* parameters, inputs */"
-    yield "/* what depends on parameters alone */"
+    yield "static double sim_p[SIM_P + 1]; /* parameters, and what depends on them alone */"
     parts = [name for name, _, _ in content.programs]
     for name in parts:
         size = max(functions[f"constants_{name}"].size(), 1)
         yield f"static double sim_kept_{name}[{size}];"
     yield "\nstatic void sim_prepare(void)\n{"
     for name in parts:
-        function = functions[f"constants_{name}"]
-        (port, _), *_ = function.code.outputs
-        yield function.called({"p": "sim_p", port.name: f"sim_kept_{name}"})
+        yield from functions[f"constants_{name}"].called("sim_p", f"sim_kept_{name}")
     yield "}\n"
-    for name, shape in _SHAPES.items():
-        if name in functions:
-            yield f"#define SIM_HAS_{name.upper()} 1"
-            kept = f"sim_kept_{name}" if name in parts else "sim_p"
-            own = {word: word for word in _words(shape) if word not in _ALWAYS}
-            given = {**own, "p": kept}
-            if name == "slope":  # by its own derivative, or by one with dry friction
-                given |= {"p": "sim_kept_step", functions[name].code.outputs[0][0].name: "x_dot"}
-            yield from _caller(f"sim_{name}", shape, functions[name], given)
-    ticks = {i: functions[f"tick{i}"] for i, _ in enumerate(content.phases.ticks)}
-    yield from _switch("sim_run_tick", _TICK, ticks, "tick", "made")
-    events = enumerate(content.phases.event_list)
-    actions = {i: functions[f"action{i}"] for i, e in events if e.action is not None}
-    yield from _switch("sim_run_action", _ACTION, actions, "action", "")
+    ticks = {f"tick{i}": i for i, _ in enumerate(content.phases.ticks)}
+    actions = {f"action{i}": i for i, e in enumerate(content.phases.event_list) if e.action}
     for name, function in functions.items():
-        if name.startswith("step_"):
-            results = {function.code.outputs[0][0].name: "y"}
-            yield from _caller(f"sim_{name}", _STEP, function, {"p": "sim_kept_step", **results})
+        if name.startswith("constants_") or name in ticks or name in actions:
+            continue
+        kept = "step" if name == "slope" or name.startswith("step_") else name
+        parameters = f"sim_kept_{kept}" if kept in parts else "sim_p"
+        yield f"#define SIM_HAS_{name.upper()} 1"
+        yield f"static void sim_compute_{name}({', '.join(function.arguments)})\n{{"
+        yield from function.called(parameters)
+        yield "}\n"
+    for word, numbers in (("tick", ticks), ("action", actions)):
+        if numbers:
+            arguments = functions[next(iter(numbers))].arguments
+            yield f"static void sim_compute_{word}(int64_t i, {', '.join(arguments)})\n{{"
+            for name, i in numbers.items():
+                yield f"    if (i == {i}) {{"
+                yield from (f"    {line}" for line in functions[name].called(f"sim_kept_{name}"))
+                yield "    }"
+            yield "}\n"
+    step = next(f for name, f in functions.items() if name.startswith("step_"))
     yield "struct sim_method { const char *name; long evaluations; void (*step)("
-    yield f"    {_STEP}); }};"
+    yield f"    {', '.join(step.arguments)}); }};"
     yield f"static const struct sim_method sim_methods[{len(content.schedules)}] = {{"
     for schedule in content.schedules:
         method = schedule.method
-        title = f"sim_step_{method.name.replace('-', '_')}"
+        title = f"sim_compute_step_{method.name.replace('-', '_')}"
         yield f"    {{{c_string(method.name)}, {method.evaluations}, {title}}},"
     yield "};"
     told = listed(schedule.method.name for schedule in content.schedules)
@@ -337,32 +446,6 @@ def _callers(content: Content, made: _Equations) -> Iterator[str]:
     if made.called_rates:
         yield "#define SIM_HAS_RATES 1"
     yield ""
-
-
-def _caller(name: str, shape: str, function: _Function, given: dict[str, str]) -> Iterator[str]:
-    ports = {port.name for port in function.code.inputs}
-    yield f"static void {name}(\n    {shape})\n{{"
-    yield from (f"    (void){x};" for x in _words(shape) if x not in ports)
-    yield function.called({**_ALWAYS, **_RESULTS, **given})
-    yield "}\n"
-
-
-def _words(shape: str) -> list[str]:
-    return [word.split()[-1].lstrip("*") for word in shape.split(",")]
-
-
-def _switch(
-    name: str, shape: str, functions: dict[int, _Function], part: str, result: str
-) -> Iterator[str]:
-    """Yield a function that calls the equations with a number."""
-    yield f"static void {name}(\n    {shape})\n{{"
-    yield "    " + ", ".join(f"(void){x}" for x in _words(shape)) + ";"
-    for i, function in functions.items():
-        given = {**_ALWAYS, **_RESULTS, "p": f"sim_kept_{part}{i}"}
-        if result:
-            given[function.code.outputs[0][0].name] = result
-        yield f"    if (i == {i}) {{\n    {function.called(given)}\n    }}"
-    yield "}\n"
 
 
 # -- the kernel ------------------------------------------------------------------------------------

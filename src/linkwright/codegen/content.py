@@ -119,7 +119,7 @@ class Content:
         """Names and Programs that follow events, where there are any."""
         steps = self.schedules[0].steps
         if "look" in steps:
-            yield from ((name, steps[name]) for name in ("slope", "middle", "calm", "look"))
+            yield from ((name, steps[name]) for name in ("slope", "middle", "look"))
 
 
 def make_content(

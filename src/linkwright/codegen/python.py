@@ -1,6 +1,6 @@
 """The stand-alone simulation program as one Python script that needs only NumPy.
 
-It consists of the functions of a run, the texts of `driver.py` and `script.py`, and the tables of
+It consists of the functions of a run, the texts of `loop.py` and `script.py`, and the tables of
 the model.
 A foreign function is taken from its C source, which the system's compiler builds when the script
 starts.
@@ -93,10 +93,10 @@ def _word(name: str) -> str:
 
 
 def _fixed_part() -> str:
-    """Return the texts of `driver.py` and `script.py` without what only Linkwright needs."""
+    """Return the texts of `loop.py` and `script.py` without what only Linkwright needs."""
     texts = []
     for home, name in (
-        ("linkwright.simulation.plain", "driver.py"),
+        ("linkwright.simulation", "loop.py"),
         ("linkwright.codegen", "script.py"),
     ):
         text = files(home).joinpath(name).read_text(encoding="utf-8")

@@ -2,17 +2,11 @@
 
 enum { SIM_FILES = 20, SIM_LINE = 1024, SIM_NAME = 512 };
 enum { SIM_FAILED = 1, SIM_WRONG = 2 };
-#define SIM_ROUNDING 1e-13
-#define SIM_MARK 1e-20
-#define SIM_FAINT 1e-100
-#define SIM_INSTANT 1e-15
-enum { SIM_WANTED = 3 }; /* where the memory of events says which size to try next */
 
 static double sim_shown_p[SIM_P + 1], sim_shown_w[SIM_W + 1]; /* in the units of users */
 static double sim_shown_q[SIM_Q + 1], sim_shown_u[SIM_U + 1];
 static double sim_shown_s[SIM_S + 1], sim_shown_d[SIM_M + 1];
 static char sim_given_s[SIM_S + 1], sim_given_d[SIM_M + 1]; /* whether a start was read */
-static double sim_x[SIM_X + 1], sim_d[SIM_D + 1]; /* states; discrete states and held outputs */
 static double sim_step = SIM_DEFAULT_STEP, sim_stop = SIM_DEFAULT_STOP;
 static double sim_every = SIM_DEFAULT_EVERY, sim_seed = 0.0;
 static int sim_method = 0;
@@ -523,7 +517,7 @@ static double sim_close(double t, double *q, const int *columns, int count, int 
     double g[SIM_G + 1], jacobian[SIM_G*SIM_FREE + 1], part[SIM_G*SIM_FREE + 1];
     double trial[SIM_Q + 1], trial_g[SIM_G + 1], step[SIM_FREE + 1];
     int i, k, turn;
-    sim_closure(t, q, g, jacobian);
+    sim_compute_closure(q, sim_run.w, &t, g, jacobian);
     for (turn = 0; turn < iterations; ++turn) {
         double scale = 1.0, before = sim_residual(g), after;
         if (sim_error(g, jacobian) <= 1e-15) {
@@ -541,7 +535,7 @@ static double sim_close(double t, double *q, const int *columns, int count, int 
             for (k = 0; k < count; ++k) {
                 trial[columns[k]] += scale*step[k];
             }
-            sim_closure(t, trial, trial_g, jacobian);
+            sim_compute_closure(trial, sim_run.w, &t, trial_g, jacobian);
             after = sim_residual(trial_g);
             scale *= 0.5;
         } while (!(after < before) && scale > 1e-3);
@@ -551,7 +545,7 @@ static double sim_close(double t, double *q, const int *columns, int count, int 
         memcpy(q, trial, SIM_Q*sizeof *q);
         memcpy(g, trial_g, sizeof g);
     }
-    sim_closure(t, q, g, jacobian);
+    sim_compute_closure(q, sim_run.w, &t, g, jacobian);
     return sim_error(g, jacobian);
 }
 
@@ -632,14 +626,14 @@ static void sim_header(const char *name, long samples, double end)
 }
 
 /* Write a record of 32-bit floating-point numbers, lowest byte first. */
-static void sim_record(FILE *file, double t)
+static void sim_write_record(FILE *file, double t, const double *x)
 {
     double y[SIM_Y + 1];
     int i;
 #ifdef SIM_HAS_OUTPUT
-    sim_output(t, sim_x, sim_d, y);
+    sim_compute_output(x, sim_run.d, sim_run.w, &t, y);
 #endif
-    hook_output(t, sim_x, sim_x + SIM_Q, y);
+    hook_output(t, x, x + SIM_Q, y);
     for (i = 0; i < SIM_Y; ++i) {
         const float value = (float)(y[i]/sim_channels[i].factor);
         unsigned char bytes[4];
@@ -654,14 +648,8 @@ static void sim_record(FILE *file, double t)
 }
 
 /* ---- the run ---------------------------------------------------------------------------------- */
-/* Time is a number of base ticks plus s seconds inside the gap between two things that are due. Gaps
-   end at whole ticks and are divided into equal steps; only the end of a run may lie between two. */
-static int64_t sim_due[SIM_TICKS + 1], sim_until, sim_sample;
-static double sim_end, sim_y[SIM_X + 1], sim_x_new[SIM_X + 1], sim_d_new[SIM_D + 1];
-static double sim_g[SIM_EVENTS + 1], sim_g_new[SIM_EVENTS + 1], sim_turn[SIM_FOLLOWED + 1];
-static double sim_top[SIM_FOLLOWED + 1], sim_changed[SIM_FOLLOWED + 1], sim_m[SIM_MEMORY + 1];
-static int sim_fired[SIM_FOLLOWED + 1], sim_events_known = 0;
-static long sim_steps = 0;
+static FILE *sim_data; /* where samples go */
+static long sim_samples = 0;
 
 #ifdef SIM_HAS_RATES
 /* Every evaluation of the derivative comes through here, where a hook can set the inputs. */
@@ -672,365 +660,159 @@ static void sim_rates(const double *x, const double *d, const double *p, const d
     ++sim_evaluations;
     memcpy(inputs, w, SIM_W*sizeof *inputs);
     hook_difeqn(*t, x, x + SIM_Q, sim_p, inputs);
-    memcpy(sim_w, inputs, SIM_W*sizeof *inputs);
+    memcpy(sim_run.w, inputs, SIM_W*sizeof *inputs);
     equations_derivative(x, d, p, inputs, t, rate);
 }
 #endif
 
-static void sim_fail(FILE *file, const char *temporary, const char *what, double t)
-{
-    fclose(file);
-    remove(temporary);
-    fprintf(stderr, "error: %s at t = %g s\n", what, t);
-    exit(SIM_FAILED);
-}
-
-/* Take over states that were computed anew. */
-static void sim_change(void)
-{
-    memcpy(sim_x, sim_x_new, SIM_X*sizeof *sim_x);
-    memcpy(sim_d, sim_d_new, SIM_D*sizeof *sim_d);
-    sim_events_known = 0;
-}
-
-/* Run what is due at a tick, in order. */
-static void sim_run_ticks(int64_t k)
-{
-    double n[SIM_NOISE + 2] = {0.0}, made[SIM_MADE + 1] = {0.0};
-    int i, j;
-    for (i = 0; i < SIM_TICKS; ++i) {
-        if (sim_due[i] != k) {
-            continue;
-        }
-        for (j = 0; j < sim_ticks[i].streams; ++j) {
-            lw_uniform((uint64_t)sim_seed, sim_streams[i][j], 0u, (uint64_t)k, n + 2*j);
-        }
-        sim_run_tick(i, (double)k*SIM_TICK_SECONDS, (double)k, sim_x, sim_d, n, made);
-        for (j = 0; j < sim_ticks[i].slots; ++j) {
-            sim_d[sim_slots[i][j]] = made[j];
-        }
-        sim_due[i] += sim_ticks[i].every;
-        sim_events_known = 0;
-    }
-}
-
-/* Return whether an event went through zero from g to a value that is later. */
-static int sim_jumped(int i, double after)
-{
-    const double before = sim_g[i], turn = sim_turn[i];
-    const int direction = sim_event_list[i].direction;
-    const int up = (before < 0.0 && after >= 0.0) || (before == 0.0 && turn < 0.0 && after > 0.0);
-    const int down = (before > 0.0 && after <= 0.0) || (before == 0.0 && turn > 0.0 && after < 0.0);
-    return (direction >= 0 && up) || (direction <= 0 && down);
-}
-
-/* Evaluate the events of a state. */
-static void sim_look_at(double t, const double *x, double *g)
-{
-#ifdef SIM_HAS_EVENTS
-    sim_events(t, x, sim_d, g);
-#else
-    (void)t, (void)x, (void)g;
-#endif
-}
-
 /* Go from x to y. */
-static void sim_go(double t, double h)
+static void sim_compute_step(const double *x, const double *d, const double *w, const double *t,
+    const double *h, double *y)
 {
 #ifndef SIM_HAS_RATES
-    hook_difeqn(t, sim_x, sim_x + SIM_Q, sim_p, sim_w);
+    hook_difeqn(*t, x, x + SIM_Q, sim_p, sim_run.w);
     sim_evaluations += sim_methods[sim_method].evaluations;
 #endif
-    sim_methods[sim_method].step(t, h, sim_x, sim_d, sim_y);
+    sim_methods[sim_method].step(x, d, w, t, h, y);
 }
 
-static int sim_finite(const double *x)
+/* Write a sample of a state at the time that is set; an end between two of them is none. */
+static void sim_keep_sample(double *x)
 {
-    int i;
-    for (i = 0; i < SIM_X; ++i) {
-        if (!isfinite(x[i])) {
-            return 0;
-        }
+    if (!(sim_run.t < sim_run.end)) {
+        return;
     }
-    return 1;
-}
-
-/* Tell an event and run its action; return 1 where it ends the run. */
-static int sim_happened(int i, double t)
-{
-    printf("%s at t = %.10g s\n", sim_event_list[i].name, t);
-    if (sim_event_list[i].action) {
-        sim_fired[i] = 1;
-        sim_run_action(i, t, sim_x, sim_d, sim_x_new, sim_d_new);
-        sim_change();
-    }
-    return sim_event_list[i].terminal;
-}
-
-/* Evaluate events at x where they are not known; what has jumped through zero happens, once at an
-   instant. Return 1 where one ends the run. */
-static int sim_know_events(double t)
-{
-    int i, ended = 0;
-    if (SIM_FOLLOWED == 0 || sim_events_known) {
-        return 0;
-    }
-    while (!sim_events_known) {
-        sim_look_at(t, sim_x, sim_g_new);
-        sim_events_known = 1;
-#ifdef SIM_HAS_TERMS
-        for (i = 0; i < SIM_FOLLOWED && sim_top[i] > SIM_FAINT; ++i) {
-        }
-        if (i < SIM_FOLLOWED) { /* at the start they are as large as their terms */
-            double size[SIM_FOLLOWED + 1];
-            sim_terms(t, sim_x, sim_d, size);
-            for (i = 0; i < SIM_FOLLOWED; ++i) {
-                sim_top[i] = sim_top[i] > SIM_FAINT ? sim_top[i] : size[i];
-            }
-        }
-#endif
-        for (i = 0; i < SIM_FOLLOWED; ++i) {
-            const double size = fabs(sim_g_new[i]), noise = sim_m[SIM_MEMORY - SIM_FOLLOWED + i];
-            const double bound = sim_top[i]*SIM_ROUNDING + fabs(t*sim_turn[i])*SIM_INSTANT;
-            if (sim_fired[i] && (size <= bound || size <= noise)) {
-                sim_g_new[i] = 0.0; /* its own action has put it there: it leaves by its rate */
-            } else if (!sim_fired[i] && size <= bound
-                       && (sim_g[i]*sim_g_new[i] < 0.0
-                           || fabs(sim_g[i]) <= (size > 0.0 ? 2.0*SIM_MARK*sim_top[i] : bound))) {
-                sim_g_new[i] = sim_g[i]; /* zero within rounding: it stays on its side */
-            }
-            if (!sim_fired[i] && sim_jumped(i, sim_g_new[i])) {
-                ended = sim_happened(i, t) || ended;
-            }
-        }
-        memcpy(sim_g, sim_g_new, sizeof sim_g);
-        for (i = 0; i < SIM_FOLLOWED; ++i) {
-            sim_top[i] = fabs(sim_g[i]) > sim_top[i] ? fabs(sim_g[i]) : sim_top[i];
-        }
-    }
-    memset(sim_fired, 0, sizeof sim_fired);
-    return ended;
+    sim_write_record(sim_data, sim_run.t, x);
+    ++sim_samples;
 }
 
 #ifdef SIM_HAS_LOOK
-/* Rates of events at a state. */
-static void sim_rate_events(double t, const double *x, double *f, double *r)
+/* Tell an event. */
+static void sim_log_event(int64_t i)
 {
-    sim_slope(t, x, sim_d, f);
-#ifdef SIM_HAS_TURNS
-    sim_turns(t, x, sim_d, f, r);
-#else
-    (void)r;
-#endif
-}
-
-/* Look at the events of the step from x to y, which ends at a time; return whether it is taken. */
-static int sim_follow(double t, double h, double ends, double *verdict, double *hit, int *looked)
-{
-    double calm, top[SIM_FOLLOWED + 1], change[SIM_FOLLOWED + 1], middle[SIM_EVENTS + 1];
-    double f[SIM_X + 1], y_f[SIM_X + 1] = {0.0}, z[SIM_X + 1], m[SIM_MEMORY + 1];
-    double turn_new[SIM_FOLLOWED + 1] = {0.0};
-    const int whole = sim_m[SIM_WANTED] == 0.0;
-    int i;
-    sim_calm(sim_g, sim_g_new, sim_changed, sim_top, &calm, top, change);
-    if (!(calm > 0.0 && whole)) {
-        const double some = fabs(t)*1.5e-14 + 1e-15, near = some < h/64.0 ? some : h/64.0;
-        sim_rate_events(t + near, sim_x, f, sim_turn); /* rates may jump at the ends of a step */
-        sim_rate_events(ends - near, sim_y, y_f, turn_new);
-        sim_middle(h, sim_x, sim_y, f, y_f, z);
-        sim_look_at(t + h*0.5, z, middle);
-        sim_look(t, h, sim_g, middle, sim_g_new, sim_turn, turn_new, sim_top, &calm, sim_m, m, hit,
-                 verdict);
-        memcpy(sim_m, m, SIM_MEMORY*sizeof *m);
-        *looked = 1;
-    }
-    if (whole) {
-        memcpy(sim_changed, change, SIM_FOLLOWED*sizeof *change);
-        memcpy(sim_top, top, SIM_FOLLOWED*sizeof *top);
-    }
-    if (!(verdict[0] > 0.0)) {
-        return 0;
-    }
-    if (verdict[2] > 0.0) { /* the state goes behind the event */
-        for (i = 0; i < SIM_X; ++i) {
-            sim_y[i] = sim_y[i] + verdict[3]*y_f[i];
-        }
-    }
-    return 1;
+    const double t = (double)sim_run.start*sim_run.tick_seconds + sim_run.s;
+    printf("%s at t = %.10g s\n", sim_event_list[i].name, t);
 }
 #endif
 
+/* Call the hook behind a step. */
+static void sim_stepped(void)
+{
+    if (hook_update(sim_run.t, sim_run.x, sim_run.x + SIM_Q, sim_p, sim_run.w)) {
+        sim_prepare();
+    }
+}
+
+/* the loop of a run stands here */
 #ifdef SIM_HAS_GUARDS
 /* Let guards remember the start; their limit is SIM_LIMIT, or twice what they bound there. */
 static void sim_remember(void)
 {
-    double size;
-    sim_accepted(0.0, sim_x, sim_d, sim_x_new, sim_d_new);
-    memcpy(sim_d + SIM_M, sim_d_new + SIM_M, (SIM_D - SIM_M)*sizeof *sim_d);
-    sim_d[SIM_M] = 0.0;
-    sim_look_at(0.0, sim_x, sim_g);
-    size = sqrt(-sim_g[SIM_EVENTS - SIM_GUARDS]);
+    double size, t = 0.0, x[SIM_X + 1], d[SIM_D + 1], g[SIM_EVENTS + 1];
+    sim_compute_accepted(sim_run.x, sim_run.d, sim_run.w, &t, x, d);
+    memcpy(sim_run.d + SIM_M, d + SIM_M, (SIM_D - SIM_M)*sizeof *d);
+    sim_run.d[SIM_M] = 0.0;
+    sim_compute_events(sim_run.x, sim_run.d, sim_run.w, &t, g);
+    size = sqrt(-g[SIM_EVENTS - SIM_GUARDS]);
     if (!(size < 1e3)) {
         sim_die(SIM_FAILED, "the start is a singular configuration, or too near to one", "");
     }
-    sim_d[SIM_M] = 2.0*size > SIM_LIMIT ? 2.0*size : SIM_LIMIT;
-    memset(sim_g, 0, sizeof sim_g);
+    sim_run.d[SIM_M] = 2.0*size > SIM_LIMIT ? 2.0*size : SIM_LIMIT;
 }
 #endif
 
-/* Go through the gap from tick k to a target; return 1 where an event ended the run. */
-static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target, double *reached)
+/* Return where the run stands, s. */
+static double sim_time(void)
 {
-    const double tick = sim_tick_seconds(), begin = (double)k*tick;
-    const double whole = (double)(target - k)*tick, rest = sim_end - begin;
-    const double span = whole < rest ? whole : rest;
-    const double parts = ceil(span/sim_step - 1e-9), grid = parts > 1.0 ? parts : 1.0;
-    const double next = (double)target*tick, due = next < sim_end ? next : sim_end;
-    double s = 0.0, j = 0.0;
-    int i, ended;
-    while (j < grid) {
-        const double goal = (j + 1.0)/grid*span, t = begin + s, left = goal - s;
-        double h = s == j/grid*span ? span/grid : left, ends, hit[SIM_FOLLOWED + 1] = {0.0};
-        double verdict[5] = {1.0, 0.0, 0.0, 0.0, 0.0};
-        int last = 1, looked = 0;
-        if (!(s < goal)) {
-            j += 1.0;
-            continue;
-        }
-        if (sim_know_events(t)) {
-            return 1;
-        }
-        if (sim_m[SIM_WANTED] > 0.0) {
-            last = sim_m[SIM_WANTED] >= left;
-            h = last ? left : sim_m[SIM_WANTED];
-        }
-        sim_go(t, h);
-        if (!sim_finite(sim_y)) {
-            sim_fail(file, temporary, "the motion has no finite values", t + h);
-        }
-        ends = !last ? begin + (s + h) : j + 1.0 < grid ? begin + goal : due;
-        sim_look_at(ends, sim_y, sim_g_new);
-        for (i = SIM_FOLLOWED; i < SIM_EVENTS; ++i) {
-            if (!(sim_g_new[i] > 0.0)) {
-                sim_fail(file, temporary, "the constraints become singular, and this program cannot "
-                         "pass there (linkwright simulate can): it stops", t);
-            }
-        }
+    if (sim_run.in_gap) {
+        return (double)sim_run.start*sim_run.tick_seconds + sim_run.s;
+    }
+    return sim_seconds(sim_run.k);
+}
+
+/* Stand at the start of a run. */
+static void sim_begin(void)
+{
+    const double tick = sim_tick_seconds(), near = floor(sim_stop/tick + 0.5);
+    const int whole = fabs(near*tick - sim_stop) <= 1e-9*sim_stop;
+    int i;
+    sim_run.until = whole ? (int64_t)near : (int64_t)floor(sim_stop/tick) + 1;
+    sim_run.end = whole ? INFINITY : sim_stop;
+    sim_run.tick_seconds = tick;
+    sim_run.step_size = sim_step;
+    sim_run.every = (int64_t)sim_every;
+    sim_run.seed = (uint64_t)sim_seed;
+    sim_run.row_count = sim_run.log_rows = INT64_MAX;
+    sim_run.watched = 1;
+    for (i = 0; i < SIM_TICKS; ++i) {
+        sim_run.due[i] = sim_ticks[i].offset;
+    }
 #ifdef SIM_HAS_LOOK
-        if (!sim_follow(t, h, ends, verdict, hit, &looked)) {
-            continue;
-        }
-#endif
-        s = last ? goal : s + h;
-        if (verdict[2] > 0.0) {
-            s = s + verdict[3] < goal ? s + verdict[3] : goal;
-        }
-        *reached = begin + s;
-        memcpy(sim_x, sim_y, SIM_X*sizeof *sim_x);
-#ifdef SIM_HAS_ACCEPTED
-        sim_accepted(begin + s, sim_x, sim_d, sim_x_new, sim_d_new);
-        sim_change();
-#endif
-        ++sim_steps;
-        if (hook_update(begin + s, sim_x, sim_x + SIM_Q, sim_p, sim_w)) {
-            sim_prepare();
-        }
-        memcpy(sim_g, sim_g_new, sizeof sim_g);
-        if (looked) { /* the memory has the values, behind an event too */
-            memcpy(sim_g, sim_m + (SIM_MEMORY - 3*SIM_FOLLOWED), SIM_FOLLOWED*sizeof *sim_g);
-        }
-        for (i = 0, ended = 0; i < SIM_FOLLOWED; ++i) {
-            if (hit[i] > 0.0) {
-                ended = sim_happened(i, begin + s) || ended;
-            }
-        }
-        if (verdict[4] > 0.0) {
-            sim_fail(file, temporary, "an event happens without end: its action lets it happen again "
-                     "and again, and its value does not leave zero", begin + s);
-        }
-        if (ended) {
-            return 1;
-        }
+    for (i = 0; i < SIM_FOLLOWED; ++i) {
+        sim_run.change[i] = LOOP_NEVER;
+        sim_run.top[i] = LOOP_FAINT;
+        sim_run.g[i] = sim_event_list[i].before;
     }
-    return 0;
+#endif
 }
 
-/* Record a sample that is due. */
-static long sim_sampled(FILE *file, int64_t k, int64_t every)
+/* End the program where the run cannot go on. */
+static void sim_check_status(const char *temporary)
 {
-    const double t = (double)k*sim_tick_seconds();
-    if (sim_sample != k) {
-        return 0;
+    const char *what = NULL;
+    double t = sim_time();
+    if (sim_run.status == LOOP_NOT_FINITE) {
+        what = "the motion has no finite values";
+        t = sim_run.t + sim_run.h;
+    } else if (sim_run.status == LOOP_GUARDED) {
+        what = "the constraints become singular, and this program cannot pass there "
+               "(linkwright simulate can): it stops";
+    } else if (sim_run.status == LOOP_ENDLESS) {
+        what = "an event happens without end: its action lets it happen again and again, and its "
+               "value does not leave zero";
+    } else if (sim_run.status == LOOP_TOO_SMALL) {
+        what = "a step was tried again too often";
     }
-    if (t > sim_end) {
-        return 0;
+    if (what != NULL) {
+        fclose(sim_data);
+        remove(temporary);
+        fprintf(stderr, "error: %s at t = %g s\n", what, t);
+        exit(SIM_FAILED);
     }
-    sim_record(file, t);
-    sim_sample += every;
-    return 1;
 }
 
-/* Go from tick to tick to the end, and write a sample every so many of them. */
-static void sim_run(const char *output)
+/* Go to the end, and tell now and then how far it is. */
+static void sim_simulate(const char *output)
 {
     char temporary[SIM_NAME], data[SIM_NAME];
-    const double tick = sim_tick_seconds(), near = floor(sim_stop/tick + 0.5);
-    const int64_t every = (int64_t)sim_every;
     const clock_t started = clock();
-    const int whole = fabs(near*tick - sim_stop) <= 1e-9*sim_stop;
-    double spent, t = 0.0;
-    int64_t k = 0;
-    long samples = 0;
-    int i, ended = 0;
-    FILE *file;
+    double spent, t;
     if (strlen(output) + 16 > SIM_NAME) {
         sim_die(SIM_WRONG, "the name of a file is too long: ", output);
     }
     sim_copy(data, output, sizeof data);
     strcat(data, ".bin");
-    file = sim_open(temporary, data, "wb");
-    sim_until = whole ? (int64_t)near : (int64_t)floor(sim_stop/tick) + 1;
-    sim_end = whole ? INFINITY : sim_stop;
-    for (i = 0; i < SIM_TICKS; ++i) {
-        sim_due[i] = sim_ticks[i].offset;
-    }
-    for (i = 0; i < SIM_FOLLOWED; ++i) {
-        sim_changed[i] = 1e300; /* not known */
-        sim_top[i] = 1e-100;
-        sim_g[i] = sim_event_list[i].before;
-    }
-    while (!ended) {
-        int64_t target = sim_until;
-        if (k < sim_until || whole) {
-            sim_run_ticks(k);
-        }
-        if (sim_know_events((double)k*tick < sim_end ? (double)k*tick : sim_end)) {
-            break;
-        }
-        samples += sim_sampled(file, k, every);
-        if (k >= sim_until) {
-            break;
-        }
-        for (i = 0; i < SIM_TICKS; ++i) {
-            target = sim_due[i] < target ? sim_due[i] : target;
-        }
-        target = sim_sample < target ? sim_sample : target;
-        ended = sim_gap(file, temporary, k, target, &t);
-        if ((double)target*10.0/(double)sim_until >= floor((double)k*10.0/(double)sim_until) + 1.0) {
+    sim_data = sim_open(temporary, data, "wb");
+    sim_begin();
+    do {
+        sim_run.left = sim_run.until/10 + 1;
+        sim_go();
+        sim_check_status(temporary);
+        t = sim_time();
+        if (sim_run.status == LOOP_MORE) {
             printf("t = %g s\n", t);
             fflush(stdout);
         }
-        k = target;
-    }
-    if (ferror(file) || fclose(file) != 0) {
+    } while (sim_run.status == LOOP_MORE);
+    if (ferror(sim_data) || fclose(sim_data) != 0) {
         remove(temporary);
         sim_die(SIM_FAILED, "cannot write ", data);
     }
     sim_publish(temporary, data);
-    sim_header(output, samples, t);
+    sim_header(output, sim_samples, t);
     spent = (double)(clock() - started)/CLOCKS_PER_SEC;
-    printf("end at t = %g s after %ld steps and %ld evaluations of the derivative\n", t, sim_steps,
-           sim_evaluations);
+    printf("end at t = %g s after %ld steps and %ld evaluations of the derivative\n", t,
+           (long)sim_run.steps, sim_evaluations);
     printf("%.3g CPU seconds, %.3g per simulated second\n", spent, t > 0.0 ? spent/t : 0.0);
     printf("wrote %s and %s\n", output, data);
 }
@@ -1038,11 +820,11 @@ static void sim_run(const char *output)
 static void sim_show_all(void)
 {
     sim_outward(sim_parameters, SIM_P, sim_shown_p, sim_p);
-    sim_outward(sim_inputs, SIM_W, sim_shown_w, sim_w);
-    sim_outward(sim_coordinates, SIM_Q, sim_shown_q, sim_x);
-    sim_outward(sim_speeds, SIM_U, sim_shown_u, sim_x + SIM_Q);
-    sim_outward(sim_states, SIM_S, sim_shown_s, sim_x + SIM_Q + SIM_U);
-    sim_outward(sim_memory, SIM_M, sim_shown_d, sim_d);
+    sim_outward(sim_inputs, SIM_W, sim_shown_w, sim_run.w);
+    sim_outward(sim_coordinates, SIM_Q, sim_shown_q, sim_run.x);
+    sim_outward(sim_speeds, SIM_U, sim_shown_u, sim_run.x + SIM_Q);
+    sim_outward(sim_states, SIM_S, sim_shown_s, sim_run.x + SIM_Q + SIM_U);
+    sim_outward(sim_memory, SIM_M, sim_shown_d, sim_run.d);
 }
 
 static void sim_check_run(void)
@@ -1073,6 +855,9 @@ int main(int argc, char **argv)
     const char *input = NULL, *echo = NULL, *final = NULL;
     char output[SIM_NAME];
     int i;
+#ifdef SIM_HAS_INITIALIZE
+    double t = 0.0, x[SIM_X + 1], d[SIM_D + 1];
+#endif
     sprintf(output, "%.200s.erd", sim_name);
     for (i = 1; i < argc; ++i) {
         const int more = i + 1 < argc;
@@ -1104,24 +889,24 @@ int main(int argc, char **argv)
     }
     sim_check_run();
     sim_inward(sim_parameters, SIM_P, sim_shown_p, sim_p);
-    sim_inward(sim_inputs, SIM_W, sim_shown_w, sim_w);
-    sim_inward(sim_coordinates, SIM_Q, sim_shown_q, sim_x);
-    sim_inward(sim_speeds, SIM_U, sim_shown_u, sim_x + SIM_Q);
-    sim_inward(sim_states, SIM_S, sim_shown_s, sim_x + SIM_Q + SIM_U);
-    sim_inward(sim_memory, SIM_M, sim_shown_d, sim_d);
+    sim_inward(sim_inputs, SIM_W, sim_shown_w, sim_run.w);
+    sim_inward(sim_coordinates, SIM_Q, sim_shown_q, sim_run.x);
+    sim_inward(sim_speeds, SIM_U, sim_shown_u, sim_run.x + SIM_Q);
+    sim_inward(sim_states, SIM_S, sim_shown_s, sim_run.x + SIM_Q + SIM_U);
+    sim_inward(sim_memory, SIM_M, sim_shown_d, sim_run.d);
 #ifdef SIM_HAS_INITIALIZE
-    sim_initialize(0.0, sim_x, sim_d, sim_x_new, sim_d_new);
+    sim_compute_initialize(sim_run.x, sim_run.d, sim_run.w, &t, x, d);
     for (i = 0; i < SIM_S; ++i) {
-        if (!sim_given_s[i]) sim_x[SIM_Q + SIM_U + i] = sim_x_new[SIM_Q + SIM_U + i];
+        if (!sim_given_s[i]) sim_run.x[SIM_Q + SIM_U + i] = x[SIM_Q + SIM_U + i];
     }
     for (i = 0; i < SIM_M; ++i) {
-        if (!sim_given_d[i]) sim_d[i] = sim_d_new[i];
+        if (!sim_given_d[i]) sim_run.d[i] = d[i];
     }
 #endif
-    hook_init(0.0, sim_x, sim_x + SIM_Q, sim_p, sim_w);
+    hook_init(0.0, sim_run.x, sim_run.x + SIM_Q, sim_p, sim_run.w);
     sim_prepare();
 #ifdef SIM_HAS_CLOSURE
-    sim_assemble(sim_x);
+    sim_assemble(sim_run.x);
 #endif
 #ifdef SIM_HAS_GUARDS
     sim_remember();
@@ -1130,7 +915,7 @@ int main(int argc, char **argv)
     if (echo != NULL) {
         sim_echo(echo);
     }
-    sim_run(output);
+    sim_simulate(output);
     if (final != NULL) {
         sim_show_all();
         sim_echo(final);

@@ -1,7 +1,7 @@
 """The fixed part of a stand-alone simulation program in Python: it needs NumPy and nothing else.
 
 The text of this module is put into every program that is written for Python, after that of
-`linkwright.simulation.plain.driver`; together they do what `runtime.c` does for C.
+`linkwright.simulation.loop`; together they do what `runtime.c` does for C.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.simulation.plain.driver import (
+from linkwright.simulation.loop import (
     ENDLESS,
     GUARDED,
     MORE,
     NOT_FINITE,
     DetectedCrossing,
-    Driver,
     DueTick,
     Functions,
+    RunMemory,
+    seconds,
 )
 
 Array = NDArray[np.float64]
@@ -296,12 +297,12 @@ class Simulation:
         return np.array(g, dtype=float), np.array(jacobian, dtype=float).reshape(shape)
 
     # -- the run -----------------------------------------------------------------------------------
-    def start(self) -> Driver:
+    def start(self) -> RunMemory:
         """Return the run at its start, with closed loops."""
         model = self.model
         self.check()
         self.p, self.w, q, u, states, memory = (self.inward(k) for k in range(6))
-        driver = Driver(
+        driver = RunMemory(
             {**model.functions, "step": model.steps[self.method][1]},
             model.ticks,
             model.crossings,
@@ -333,7 +334,7 @@ class Simulation:
         driver.step_size, driver.every, driver.seed = self.step, int(self.every), int(self.seed)
         return driver
 
-    def show(self, driver: Driver) -> None:
+    def show(self, driver: RunMemory) -> None:
         """Show the state that a run has come to, and go on from what is shown."""
         x = np.array(driver.x, dtype=float)
         kept = len(self.model.memory)
@@ -344,29 +345,30 @@ class Simulation:
             self.outward(group, part)
         driver.x, driver.d = x.tolist(), [*memory.tolist(), *guards]
 
-    def remember(self, driver: Driver) -> None:
+    def remember(self, driver: RunMemory) -> None:
         """Let guards remember the start; their limit is twice what they bound there, or more."""
         guards = [i for i, crossing in enumerate(self.model.crossings) if crossing.guard]
         if guards:
-            kept, x = len(driver.d), driver.x
+            kept = len(driver.d)
             driver.d += [0.0] * self.model.guarding
-            driver.d[kept + 1 :] = driver.call("accepted", x, 0.0)[1][kept + 1 :]
-            size = math.sqrt(-driver.call("events", x, 0.0)[0][guards[0]])
+            place = (driver.x, driver.d, driver.w, 0.0)
+            driver.d[kept + 1 :] = driver.call("accepted", *place)[1][kept + 1 :]
+            size = math.sqrt(-driver.call("events", *place)[0][guards[0]])
             if not size < 1e3:
                 what = "the start is a singular configuration, or too near to one"
                 raise Stop(FAILED, what)
             driver.d[kept] = max(self.model.limit, 2.0 * size)
 
-    def run(self, driver: Driver, output: str) -> None:
+    def run(self, driver: RunMemory, output: str) -> None:
         """Integrate, and write every so many ticks."""
         model = self.model
         started = time.process_time()
         driver.budget = max(driver.until // 10, 1)
-        status = driver.run()
+        status = driver.go()
         while status == MORE:
-            print(f"t = {self.time(driver):g} s", flush=True)
-            status = driver.run()
-        t = self.time(driver)
+            print(f"t = {driver.time:g} s", flush=True)
+            status = driver.go()
+        t = driver.time
         if status == NOT_FINITE:
             raise Stop(FAILED, f"the motion has no finite values at t = {t:g} s")
         if status == ENDLESS:
@@ -381,7 +383,7 @@ class Simulation:
         for event, ticks, s in driver.log:
             print(f"{model.events[event]} at t = {ticks * driver.tick_seconds + s:.10g} s")
         factors = np.array([c.factor for c in model.channels])
-        count = len(driver.rows) - (driver.seconds(driver.sample - driver.every) == driver.end)
+        count = len(driver.rows) - (seconds(driver, driver.sample - driver.every) == driver.end)
         rows = np.array(driver.rows[:count]).reshape(count, len(factors)) / factors
         _publish(Path(f"{output}.bin"), rows.astype("<f4").tobytes())
         self._header(output, len(rows), t)
@@ -393,12 +395,6 @@ class Simulation:
         )
         print(f"{spent:.3g} CPU seconds, {spent / t if t else 0.0:.3g} per simulated second")
         print(f"wrote {output} and {output}.bin")
-
-    def time(self, driver: Driver) -> float:
-        """Return where a run stands, s."""
-        if driver.in_gap:
-            return driver.begin + driver.s
-        return driver.seconds(driver.k)
 
     def _header(self, output: str, samples: int, end: float) -> None:
         step = self.tick_seconds * self.every

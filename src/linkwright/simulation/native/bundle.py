@@ -116,7 +116,8 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
         python = python or bound.python
     names = [*programs, *(f"constants_{n}" for n in programs), SIZES]
     follows = followed(phases.event_list) > 0
-    names += ["middle", "calm", "look"] if follows else []
+    names += ["middle", "look"] if follows else []
+    names += ["calm"] if follows and method.adaptive else []
     names += ["slope"] if follows or (method.adaptive and not method.implicit) else []
     names += ["first"] if method.adaptive else []
     if method.interpolates and lanes == 1:

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Sequence
 
 from linkwright.algebra import Expr, absolute, as_expr, maximum, minimum, sign, sqrt, symbol, where
 from linkwright.program import Assign, Namer, Program, program
-from linkwright.simulation.plain.driver import (
+from linkwright.simulation.loop import (
     FAINT as FAINT,
     FULL as FULL,
     HIGH as HIGH,
@@ -85,31 +85,19 @@ def middle_program(states: int) -> Program:
     return program("middle", {**a, "h": [h]}, {"z": half})
 
 
-def calm_program(count: int, *, adaptive: bool) -> Program:
-    """Return whether no event can have gone through zero in a step (1, or 0), and what is kept.
-
-    Kept are the largest size of each event so far, and for fixed steps its last change.
-    """
-    if adaptive:
-        a = _arrays(count, "g", "g_mid", "g_new", "r", "r_new", "top")
-        h = symbol("h", "local")
-        calm, top = as_expr(1), []
-        for g, mid, new, r, r_new, before in zip(*a.values(), strict=True):
-            moves = 0.25 * h * _largest(r, r_new)
-            missed = 4 * absolute(_missed(g, mid, new, h * r, h * r_new))
-            same = where(g * new > 0, where(g * mid > 0, 1, 0), 0)
-            calm = minimum(calm, where(_smallest(g, mid, new) > maximum(moves, missed), same, 0))
-            top.append(maximum(before, absolute(new)))
-        return program("calm", {**a, "h": [h]}, {"calm": [calm], "top_new": top})
-    a = _arrays(count, "g", "g_new", "change", "top")
-    calm, top, change = as_expr(1), [], []
-    for g, new, last, before in zip(*a.values(), strict=True):
-        now = absolute(new - g)
-        far = _smallest(g, new) > maximum(now, last)
-        calm = minimum(calm, where(far, where(g * new > 0, 1, 0), 0))
+def calm_program(count: int) -> Program:
+    """Return whether no event can have gone through zero in an adaptive step (1, or 0), and the
+    largest size of each event so far."""
+    a = _arrays(count, "g", "g_mid", "g_new", "r", "r_new", "top")
+    h = symbol("h", "local")
+    calm, top = as_expr(1), []
+    for g, mid, new, r, r_new, before in zip(*a.values(), strict=True):
+        moves = 0.25 * h * _largest(r, r_new)
+        missed = 4 * absolute(_missed(g, mid, new, h * r, h * r_new))
+        same = where(g * new > 0, where(g * mid > 0, 1, 0), 0)
+        calm = minimum(calm, where(_smallest(g, mid, new) > maximum(moves, missed), same, 0))
         top.append(maximum(before, absolute(new)))
-        change.append(now)
-    return program("calm", dict(a), {"calm": [calm], "top_new": top, "change_new": change})
+    return program("calm", {**a, "h": [h]}, {"calm": [calm], "top_new": top})
 
 
 def _missed(g: Expr, mid: Expr, new: Expr, r: Expr, r_new: Expr) -> Expr:

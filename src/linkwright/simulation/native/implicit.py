@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import ONE, ZERO, Expr, maximum, total
+from linkwright.backends.llvm.ir import IrWriter
 from linkwright.program import (
     Call,
     Program,
@@ -36,7 +37,6 @@ from linkwright.simulation.native.rosenbrock import (
     SLOPES,
     STAGES,
 )
-from linkwright.simulation.native.text import IrWriter
 
 _COUNT = len(NODES)
 

@@ -21,6 +21,7 @@ from linkwright.backends.callbacks import guarded
 from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_blocked
 from linkwright.base.errors import Error, ShapeError
 from linkwright.program import Program
+from linkwright.simulation.loop import SMALLEST
 from linkwright.simulation.native import pace
 from linkwright.simulation.native.bundle import Bundle, bundle
 from linkwright.simulation.native.called import CalledFunctions
@@ -39,7 +40,6 @@ from linkwright.simulation.native.tables import (
     TICK,
     WHOLE,
 )
-from linkwright.simulation.plain.driver import SMALLEST
 from linkwright.system.phases import Phases, Signal
 
 Array = NDArray[np.float64]
@@ -479,7 +479,7 @@ class Machine:
             [
                 self.bundle.address(f"tick{i}"),
                 tick.every,
-                len(runs := _runs(tick.slots, tick.program.outputs[0].size * tick.called)),
+                len(runs := slot_runs(tick.slots, tick.program.outputs[0].size * tick.called)),
                 self._table(runs, 3),
                 len(tick.streams),
                 self._numbers(tick.streams),
@@ -509,10 +509,10 @@ class Machine:
         ]
 
 
-def _runs(slots: Sequence[int], start: int = 0) -> list[list[int]]:
+def slot_runs(slots: Sequence[int], start: int = 0) -> list[list[int]]:
     """Return runs of neighboring places of results: where each begins, its place, its length.
 
-    >>> _runs([4, 5, 6, 2])
+    >>> slot_runs([4, 5, 6, 2])
     [[0, 4, 3], [3, 2, 1]]
     """
     runs: list[list[int]] = []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-TOO_MANY = 1e10
-"""A run crawls where it goes at a pace that takes so many steps to the end."""
+from linkwright.simulation.loop import CRAWL
+
 OFTEN = 500_000
 """How many steps the pace is taken over."""
 
@@ -31,4 +31,4 @@ class Pace:
             return None
         mean = (t - self._last[1]) / done
         self._last = (steps, t)
-        return mean if mean * TOO_MANY < self.until - t else None
+        return mean if mean * CRAWL < self.until - t else None

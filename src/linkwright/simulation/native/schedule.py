@@ -4,7 +4,7 @@ A `RunSchedule` says nothing of how a target runs it. Each Program is cut in two
 parameters alone, computed once for a run, and the rest, which finds that in place of the
 parameters. A step of an explicit method is a Program too. LLVM, C and Python write the Programs in
 their own words, and each has one loop that goes by the tables of ticks and events in the phases:
-`linkwright.simulation.native.driver` tells what that loop does.
+`linkwright.simulation.loop`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RunSchedule:
     # the Programs of a step by name, all with the constants of the derivative: `step` (or, for an
     # implicit method, `jacobian`, `stage0` and so on, and `end`); for an adaptive one `slope`, the
     # derivative, `first`, the size of the first step, and `dense`, the state inside a step; where
-    # there are events, `slope`, `middle`, `calm` and `look`
+    # there are events, `slope`, `middle` and `look`, and for an adaptive one `calm`
     steps: dict[str, Program]
     rest: int  # how many values the interpolant of a step needs
 
@@ -103,7 +103,8 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunS
     events = phases.event_list
     if count := guards.followed(events):
         steps["middle"] = guards.middle_program(len(phases.x))
-        steps["calm"] = guards.calm_program(count, adaptive=method.adaptive)
+        if method.adaptive:
+            steps["calm"] = guards.calm_program(count)
         steps["look"] = guards.look_program(events)
     if count or (method.adaptive and not method.implicit):
         steps["slope"] = explicit.slope(derivative, dry)

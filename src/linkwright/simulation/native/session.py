@@ -169,8 +169,7 @@ class Session:
         whole = self.machine.whole[0]
         tick = self.phases.tick_seconds
         if whole[WHOLE["in_gap"]]:
-            s = whole.view(np.float64)[WHOLE["s"]]
-            return float(whole[WHOLE["start"]] * tick + s)
+            return float(whole[WHOLE["start"]] * tick + self.machine.rows_of("s")[0, 0])
         return min(float(whole[WHOLE["k"]] * tick), self.machine.settings.end)
 
     @property

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkwright.simulation.native.text import fields
-from linkwright.simulation.plain.driver import (
+from linkwright.simulation.loop import (
     DONE as DONE,
     ENDLESS as ENDLESS,
     FOREIGN as FOREIGN,
@@ -18,8 +17,11 @@ from linkwright.simulation.plain.driver import (
     NOT_FINITE as NOT_FINITE,
     ROWS as ROWS,
     TERMINAL as TERMINAL,
+    TOO_MANY as TOO_MANY,
     TOO_SMALL as TOO_SMALL,
+    WHICH as WHICH,
 )
+from linkwright.simulation.native.fields import fields
 
 RUN = "run_blocks"
 PREPARE = "prepare_blocks"
@@ -43,7 +45,7 @@ CONFIG = fields(
     ["constants", "constant_count", "p_size"],
 )
 WHOLE = fields(
-    ["k", "start", "target", "in_gap", "j", "grid", "s", "cursor", "sample", "row"],
+    ["k", "start", "target", "in_gap", "j", "grid", "cursor", "sample", "row"],
     ["status", "detail", "steps", "rejected", "slope_known", "events_known", "watched", "logged"],
 )
 TICK = fields(
@@ -54,10 +56,6 @@ FUNCTION = fields("fn", "context")
 STAGE = fields("source", "target", "count")
 EVENT = fields("direction", "terminal", "action_fn", "p_at", "guard")
 LOG = fields("event", "start", "s")
-
-TOO_MANY = 11
-WHICH = 16.0
-"""By how much the reason of a lane of a batch is more for each event, the first one included."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ checksum is right. One that is torn or damaged is counted, and what was read bef
 
 from __future__ import annotations
 
-from linkwright.simulation.native.text import Variable
+from linkwright.backends.llvm.ir import Variable
 from linkwright.simulation.pacing.memory import (
     COUNTED,
     ENDED,

@@ -6,7 +6,7 @@ memory of a `Mirror`.
 
 from __future__ import annotations
 
-from linkwright.simulation.native.text import fields
+from linkwright.simulation.native.fields import fields
 from linkwright.simulation.pacing.memory import PULL, PUSH
 from linkwright.simulation.pacing.sockets import CHECKSUM, CLOCK, SCHEMA, SEQUENCE, TICK
 from linkwright.simulation.pacing.writer import AtomicWriter

@@ -6,7 +6,7 @@ reader; heads and tails only ever grow, and places are taken modulo a power of t
 
 from __future__ import annotations
 
-from linkwright.simulation.native.text import fields
+from linkwright.simulation.native.fields import fields
 
 PACE, NOW, TAKE, PUBLISH, TAPE = "pace", "now_ns", "take_latest", "publish", "call_taped"
 PULL, PUSH, TELLS = "pull_frame", "push_frame", "tell_arguments"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from linkwright.backends.llvm.ir import IrWriter, Variable
 from linkwright.simulation.native.tables import WHOLE
-from linkwright.simulation.native.text import IrWriter, Variable
 from linkwright.simulation.pacing.memory import BUCKETS, CONTROL, SUBDIVISIONS, TAPED
 
 

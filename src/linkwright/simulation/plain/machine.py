@@ -1,6 +1,7 @@
 """The memory of a run in plain Python, with the face of native memory.
 
-The Programs are NumPy functions, or kernels of another backend, and `Driver` goes through the run.
+The Programs are NumPy functions, or kernels of another backend; `linkwright.simulation.loop` goes
+through the run.
 With native kernels the numbers are the bits of a native run. In NumPy they agree to rounding:
 products and sums round twice where native code fuses them, and elementary functions are NumPy's.
 """
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.backends.kernel import compile as compiled
 from linkwright.base.errors import Error, ShapeError
 from linkwright.program import Program
+from linkwright.simulation.loop import SMALLEST, DetectedCrossing, DueTick, Numbers, RunMemory
 from linkwright.simulation.native.called import CalledFunctions
 from linkwright.simulation.native.machine import (
     Array,
@@ -25,17 +27,16 @@ from linkwright.simulation.native.machine import (
 )
 from linkwright.simulation.native.schedule import make_schedule
 from linkwright.simulation.native.tables import FOREIGN, LOG, WHOLE
-from linkwright.simulation.plain.driver import DetectedCrossing, Driver, DueTick
 from linkwright.system.phases import Phases
 
 _KEPT = ("k", "start", "target", "in_gap", "j", "grid", "cursor", "sample", "steps")
-_ALSO = ("rejected", "slope_known", "events_known", "watched", "detail")
+_ALSO = ("rejected", "slope_known", "events_known", "watched", "detail", "row", "logged")
 _PLACES = {name: WHOLE[name] for name in (*_KEPT, *_ALSO)}
 _STATES = (
-    *("x", "d", "w", "f", "y", "y_f", "r", "g", "g_new", "o", "tolerances"),
-    *("turn", "top", "change", "fired", "m"),
+    *("x", "d", "w", "f", "y", "y_f", "e", "r", "g", "g_new", "o", "c"),
+    *("turn", "top", "change", "fired", "m", "count", "first"),
 )
-_NAMES = {"c": "tolerances"}
+_NUMBERS = ("s", "proposed", "b")
 _LOG_ROWS = 256
 
 
@@ -55,7 +56,7 @@ class PlainMachine:
             )
         self.phases, self.settings, self.rows = phases, settings, rows
         self.driver = _driver(phases, settings, backend)
-        self.driver.room, self.driver.log_room = rows, _LOG_ROWS
+        self.driver.row_count, self.driver.log_rows = rows, _LOG_ROWS
         self.p = [s.value for s in phases.p]
         self.samples = np.zeros((1, rows, len(phases.outputs), 1))
         self.log: Integers = np.zeros((_LOG_ROWS + 2 * len(phases.event_list), len(LOG)), np.int64)
@@ -73,8 +74,8 @@ class PlainMachine:
     def rows_of(self, name: str) -> Array:
         """Return an array as a row."""
         if name == "t":
-            return np.array([[self.driver.begin + self.driver.s]])
-        values = self.p if name == "p" else getattr(self.driver, _NAMES.get(name, name))
+            return np.array([[self.driver.time]])
+        values = self.p if name == "p" else getattr(self.driver, name)
         if isinstance(values, float):
             values = [values]
         if name in ("y", "f") and not values:
@@ -88,7 +89,7 @@ class PlainMachine:
             raise ShapeError(f"{name} of {self.phases.name!r} does not have {row.size} entries")
         numbers = row.tolist()
         own = self if name == "p" else self.driver
-        setattr(own, _NAMES.get(name, name), numbers[0] if name == "proposed" else numbers)
+        setattr(own, name, numbers[0] if name in _NUMBERS else numbers)
 
     def put_whole(self, name: str, values: ArrayLike) -> None:
         """Write the seed or the number of the run."""
@@ -111,14 +112,15 @@ class PlainMachine:
     def outputs(self, times: ArrayLike) -> Array:
         """Return the outputs where the run stands, as a row."""
         t = float(np.ravel(times)[0])
-        return np.array([self.driver.call("output", self.driver.x, t)[0]], dtype=float)
+        driver = self.driver
+        return np.array([driver.call("output", driver.x, driver.d, driver.w, t)[0]], dtype=float)
 
     def take_schedule(self, other: PlainMachine) -> None:
         """Stand in the schedule where another machine stands, with its samples and its noise."""
         self.whole[:] = other.whole
         for name in ("status", "logged", "slope_known", "events_known", "watched"):
             self.field(name)[:] = 0
-        for name in ("proposed", "seed", "run_number", "rows", "until", "tolerances"):
+        for name in ("s", "proposed", "seed", "run_number", "rows", "until", "c"):
             setattr(self.driver, name, getattr(other.driver, name))
         self.initialized = True
 
@@ -145,7 +147,7 @@ class PlainMachine:
         """Go on until there is something to say."""
         del first, count
         self._read()
-        self.whole[0, WHOLE["status"]] = self.driver.run()
+        self.whole[0, WHOLE["status"]] = self.driver.go()
         self._write()
 
     def foreign(self, block: int) -> None:
@@ -154,8 +156,9 @@ class PlainMachine:
         self._read()
         driver = self.driver
         t = driver.k * driver.tick_seconds
-        found = self.called.values(driver.cursor, t, np.array(driver.o, dtype=float))
-        driver.finish_tick(found.tolist())
+        arguments = np.array(self._found(driver.cursor), dtype=float)
+        found = self.called.values(driver.cursor, t, arguments)
+        driver.take(found.tolist())
         self._write()
 
     def pass_over(self, block: int) -> int | None:
@@ -167,28 +170,28 @@ class PlainMachine:
         if self.whole[0, WHOLE["status"]] != FOREIGN or not ticks[driver.cursor].exchanged:
             return None
         index = driver.cursor
-        driver.finish_tick(driver.o[-len(ticks[index].slots) :])
+        driver.take(self._found(index)[-len(ticks[index].slots) :])
         self._write()
         return index
+
+    def _found(self, index: int) -> Numbers:
+        """Return what the Program of a tick has given."""
+        return self.driver.o[: self.phases.ticks[index].program.outputs[0].size]
 
     def _read(self) -> None:
         """Take the fields from the memory that others see."""
         driver, row = self.driver, self.whole[0]
         for name, place in _PLACES.items():
             setattr(driver, name, int(row[place]))
-        driver.s = float(row.view(np.float64)[WHOLE["s"]])
         driver.due = row[len(WHOLE) :].tolist()
-        driver.rows = driver.rows[: int(row[WHOLE["row"]])]
-        driver.log = driver.log[: int(row[WHOLE["logged"]])]
+        del driver.rows[driver.row :], driver.log[driver.logged :]
 
     def _write(self) -> None:
         """Put the fields, samples and events where others see them."""
         driver, row = self.driver, self.whole[0]
         for name, place in _PLACES.items():
             row[place] = getattr(driver, name)
-        row.view(np.float64)[WHOLE["s"]] = driver.s
         row[len(WHOLE) :] = driver.due
-        row[WHOLE["row"]], row[WHOLE["logged"]] = len(driver.rows), len(driver.log)
         for i, values in enumerate(driver.rows):
             self.samples[0, i, :, 0] = values
         for i, (event, start, s) in enumerate(driver.log):
@@ -202,21 +205,19 @@ class PlainMachine:
         arrays: dict[str, NDArray[np.generic]] = {
             name: np.array(getattr(driver, name), dtype=float) for name in _STATES
         }
-        arrays["steps"] = np.array([driver.proposed, driver.old_error])
+        arrays["numbers"] = np.array([getattr(driver, name) for name in _NUMBERS])
         return {**arrays, "p": np.array(self.p), "whole": self.whole.copy()}
 
     def restore(self, saved: Mapping[str, NDArray[np.generic]]) -> None:
         """Put back what `snapshot` returned, of the same System with the same settings."""
         for name in _STATES:
             setattr(self.driver, name, saved[name].tolist())
-        self.driver.proposed, self.driver.old_error = saved["steps"].tolist()
+        for name, value in zip(_NUMBERS, saved["numbers"].tolist(), strict=True):
+            setattr(self.driver, name, value)
         self.p = saved["p"].tolist()
         self.whole[:] = saved["whole"]
         self.initialized = True
         self.prepare()
-
-
-Numbers = list[float]
 
 
 def _function(program: Program, backend: str) -> Callable[..., tuple[Numbers, ...]]:
@@ -231,13 +232,13 @@ def _function(program: Program, backend: str) -> Callable[..., tuple[Numbers, ..
     return call
 
 
-def _driver(phases: Phases, settings: Settings, backend: str) -> Driver:
+def _driver(phases: Phases, settings: Settings, backend: str) -> RunMemory:
     """Return the driver of a run, at its start."""
     schedule = make_schedule(phases, settings.method)
     programs = {f"constants_{part.name}": part.constants for part in schedule.parts}
     programs |= {part.name: part.main for part in schedule.parts if part.name != "step"}
     programs |= schedule.steps
-    driver = Driver(
+    driver = RunMemory(
         {name: _function(made, backend) for name, made in programs.items()},
         [DueTick(t.every, t.offset, t.slots, t.streams, t.called) for t in phases.ticks],
         [
@@ -249,8 +250,9 @@ def _driver(phases: Phases, settings: Settings, backend: str) -> Driver:
     driver.until, driver.end, driver.step_size = settings.until, settings.end, settings.step
     driver.every, driver.seed = settings.every, settings.seed & (2**64 - 1)
     driver.adaptive = settings.method.adaptive
-    driver.interpolates = settings.method.interpolates
-    driver.tolerances = [settings.relative, settings.absolute, 1.0]
+    driver.dense = settings.method.interpolates
+    driver.smallest = SMALLEST * settings.until * phases.tick_seconds
+    driver.c = [settings.relative, settings.absolute, 1.0]
     driver.proposed = settings.first_step
     driver.x, driver.d, driver.w = (
         [s.value for s in signals] for signals in (phases.x, phases.d, phases.w)

@@ -8,7 +8,7 @@ values of W lanes (`W = 1` for plain numbers), so that one text serves single ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,6 +16,9 @@ from linkwright.backends.llvm.functions.emitter import float_literal, suffix, ve
 
 RARELY = '!0 = !{!"branch_weights", i32 1, i32 2000}\n'
 """How often branches are taken that are written with `rarely`."""
+
+TOGETHER = 8
+"""Values that are copied at once."""
 
 
 @dataclass(slots=True)
@@ -102,13 +105,30 @@ class IrWriter:
         """Return the address of an element of an array."""
         return self.op(f"getelementptr {kind}, ptr {base}, i64 {index}")
 
-    def splat(self, value: str) -> str:
-        """Return a double in each lane."""
+    def splat(self, value: str, kind: str = "double", lanes: str = "") -> str:
+        """Return a value in each lane."""
         if self.width == 1:
             return value
-        one = self.op(f"insertelement {self.value} poison, double {value}, i32 0")
+        vector = lanes or self.value
+        one = self.op(f"insertelement {vector} poison, {kind} {value}, i32 0")
         mask = f"<{self.width} x i32> zeroinitializer"
-        return self.op(f"shufflevector {self.value} {one}, {self.value} poison, {mask}")
+        return self.op(f"shufflevector {vector} {one}, {vector} poison, {mask}")
+
+    def copy(self, source: str, target: str, count: str, mask: str | None = None) -> None:
+        """Copy values, where there is a mask only in its lanes."""
+        start = "0"
+        if mask is None:
+            several = f"<{TOGETHER * self.width} x double>"
+            with self.count(self.i("sdiv", count, str(TOGETHER))) as i:
+                found = self.load(several, self.at(source, i, several))
+                self.store(several, found, self.at(target, i, several))
+            start = self.i("sub", count, self.i("srem", count, str(TOGETHER)))
+        with self.count(count, start) as i:
+            new = self.load(self.value, self.at(source, i, self.value))
+            place = self.at(target, i, self.value)
+            if mask is not None:
+                new = self.select(mask, new, self.load(self.value, place))
+            self.store(self.value, new, place)
 
     def call(self, name: str, *args: str) -> str:
         """Return the result of an intrinsic on values."""
@@ -213,24 +233,3 @@ class Variable:
     def set(self, value: str) -> None:
         """Change it."""
         self.writer.store(self.kind, value, self.address)
-
-
-@dataclass(frozen=True, slots=True)
-class FieldTable:
-    """Names of the 8-byte fields of an array that Python and native code share."""
-
-    fields: tuple[str, ...]
-
-    def __getitem__(self, name: str) -> int:
-        """Return where a field lies."""
-        return self.fields.index(name)
-
-    def __len__(self) -> int:
-        return len(self.fields)
-
-
-def fields(*names: str | Sequence[str]) -> FieldTable:
-    """Return a table of fields in order."""
-    return FieldTable(
-        tuple(n for group in names for n in ([group] if isinstance(group, str) else group))
-    )
