@@ -129,10 +129,10 @@ def test_a_gain_that_no_file_may_have_is_not_set_either(value: float, text: str)
     before = dict(desk.faces["plane"].parameters)
     for life in ("active", "fault"):
         state = {
-            "plane.life": LIVES.index(life),
-            "plane.cause": 0,
-            "plane.tail": 0,
-            "plane.braking": 0,
+            "life": LIVES.index(life),
+            "cause": 0,
+            "tail": 0,
+            "braking": 0,
         }
         with pytest.raises(lw.server.RefusedError, match=r"kp.1 of 'plane' is above 0") as refused:
             desk.command("plane", Command("set", 1, (value,), name="kp.1"), state, 0)

@@ -125,9 +125,9 @@ def excite(kind: str, amplitude: float, *, w: float = 0.0, seconds: float = 10.0
     ],
 )
 def test_experiments_beyond_what_an_axis_bears_are_refused(command: Command, name: str) -> None:
-    place = {"plane.target0": 0.0, "plane.target1": read_cell("axes2").arms[0].axes[1].high - 0.01}
-    active = {"plane.life": 2.0, "plane.cause": 0.0, "plane.tail": 0.0, "plane.braking": 0.0}
-    active |= {"plane.moves": 0.0, **place}
+    place = {"target0": 0.0, "target1": read_cell("axes2").arms[0].axes[1].high - 0.01}
+    active = {"life": 2.0, "cause": 0.0, "tail": 0.0, "braking": 0.0}
+    active |= {"moves": 0.0, **place}
     with pytest.raises(RefusedError) as told:
         Desk(read_cell("axes2")).command("plane", command, active, 0)
     assert told.value.name == name

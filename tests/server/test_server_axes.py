@@ -119,12 +119,9 @@ def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, k
     arm, desk = cell.arms[0], Desk(cell)
     n, active = len(arm.axes), float(LIVES.index("active" if kind != "mode" else "inactive"))
     state = {
-        f"{arm.name}.life": active,
-        **dict.fromkeys(
-            (f"{arm.name}.{x}" for x in ("cause", "tail", "braking", "moves", "goals", "over")),
-            0.0,
-        ),
-        **{f"{arm.name}.target{i}": x for i, x in enumerate(arm.start)},
+        "life": active,
+        **dict.fromkeys(("cause", "tail", "braking", "moves", "goals", "over"), 0.0),
+        **{f"target{i}": x for i, x in enumerate(arm.start)},
     }
     values = {
         **dict.fromkeys(("joints", "track"), arm.start),

@@ -58,17 +58,16 @@ class Desk:
         return self.arms[name]
 
     def command(self, name: str, command: Command, state: Mapping[str, float], now: int) -> Inputs:
-        """Return the inputs that a command changes, all at one tick."""
+        """Return the inputs that a command changes, all at one tick; the state is of the arm."""
         arm, queue = self.arm(name), self._queues[name]
         check_command(self.faces[name], command, now)
         verb, knots, queue.knots = VERBS[command.kind], queue.knots, []  # any other forgets them
-        own = {key.removeprefix(f"{name}."): x for key, x in state.items()}
         stands = self._place(arm, state) if verb.moves else None
-        order = Order(arm, self.faces[name], command, own, self.cell.rate, queue, stands, knots)
-        queue.enabling &= queue.head > own["tail"]
+        order = Order(arm, self.faces[name], command, state, self.cell.rate, queue, stands, knots)
+        queue.enabling &= queue.head > state["tail"]
         if verb.moves:
             _check_life(order, verb.modes)
-        if verb.waits and queue.head - own["tail"] >= SLOTS:
+        if verb.waits and queue.head - state["tail"] >= SLOTS:
             raise RefusedError("full", f"{SLOTS} commands of {name!r} wait already")
         if verb.becomes is not None:
             verb.becomes(order)
@@ -110,9 +109,9 @@ class Desk:
     def _place(self, arm: CellArm, state: Mapping[str, float]) -> tuple[float, ...] | None:
         """Return the joints at which an arm will stand as the next command begins, if known."""
         queue = self._queues[arm.name]
-        if not state[f"{arm.name}.moves"] and queue.head <= state[f"{arm.name}.tail"]:
-            return tuple(state[f"{arm.name}.target{i}"] for i in range(len(arm.axes)))
-        return None if state[f"{arm.name}.braking"] else queue.ends
+        if not state["moves"] and queue.head <= state["tail"]:
+            return tuple(state[f"target{i}"] for i in range(len(arm.axes)))
+        return None if state["braking"] else queue.ends
 
     def beat(self, name: str, holder: int, silence: float) -> Inputs:
         """Return the inputs that a sign of life of a lease's holder changes."""

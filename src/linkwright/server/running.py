@@ -54,14 +54,11 @@ class RunningCell:
         """The window that its loop writes its state to, where it does."""
         places = {s.name: i for i, s in enumerate(loop.session.phases.d)}
         self._places = np.array([places[name] for x in fields for name in x.sources])
+        asked = ("life", "cause", "tail", "braking", "moves", "goals", "over")
         self._asked = {
-            f"{arm}.{key}": places[f"{arm}_supervisor.{key}"]
-            for arm in self._desk.arms
-            for key in ("life", "cause", "tail", "braking", "moves", "goals", "over")
-        } | {
-            f"{arm.name}.target{i}": places[f"{arm.name}_control.told[{i}]"]
+            arm.name: {key: places[f"{arm.name}_supervisor.{key}"] for key in asked}
+            | {f"target{i}": places[f"{arm.name}_control.told[{i}]"] for i in range(len(arm.axes))}
             for arm in cell.arms
-            for i in range(len(arm.axes))
         }
 
     @property
@@ -114,7 +111,7 @@ class RunningCell:
         """Put a command before the loop; raise `RefusedError` where it cannot be taken."""
         with self._lock:
             row = self.loop.latest().d
-            state = {name: float(row[i]) for name, i in self._asked.items()}
+            state = {key: float(row[i]) for key, i in self._asked.get(arm, {}).items()}
             self.put(self._desk.command(arm, command, state, self.now()))
 
     def beat(self, arm: str, holder: int, silence: float) -> None:

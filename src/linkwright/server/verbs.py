@@ -33,7 +33,9 @@ class Numbers:
     what: str
     unit: str  # "|" stands between those of joints that turn and that slide
     count: int = EACH
-    within: Literal["", "limits", "speeds"] = ""  # of the joints
+    are: Literal["", "positions", "speeds", "time"] = ""  # of joints, within what they can do
+    least: float = -math.inf
+    most: float = math.inf
     optional: bool = False
 
 
@@ -210,8 +212,8 @@ def _trajectory(order: Order) -> None:
     order.inputs |= inputs_of(order.arm, motion)
 
 
-_JOINTS = Numbers("where the joints are to be", "rad|m", within="limits")
-_RATES = Numbers("how fast they are to go", "rad/s|m/s", within="speeds")
+_JOINTS = Numbers("where the joints are to be", "rad|m", are="positions")
+_RATES = Numbers("how fast they are to go", "rad/s|m/s", are="speeds")
 
 VERBS: dict[str, Verb] = {
     verb.name: verb
@@ -265,7 +267,7 @@ VERBS: dict[str, Verb] = {
         Verb(
             "knot",
             "a point of the trajectory that is to come",
-            (Numbers("when", "s", 1), _JOINTS, replace(_RATES, optional=True)),
+            (Numbers("when", "s", 1, are="time"), _JOINTS, replace(_RATES, optional=True)),
             waits=False,
             becomes=_knot,
         ),
@@ -315,9 +317,18 @@ def check_command(arm: ArmFace, command: Command, now: int) -> None:
     for numbers in verb.numbers:
         count = n if numbers.count == EACH else numbers.count
         given, rest = rest[:count], rest[count:]
-        if numbers.what == "when":
+        low, high = numbers.least, numbers.most
+        unit = "" if numbers.unit == "1" else f" {numbers.unit}"
+        for x in given:
+            if not low <= x <= high:
+                raise RefusedError(
+                    "range",
+                    f"{numbers.what} of {kind!r} goes from {low:g} to {high:g}{unit}, "
+                    f"not to {x:.6g}",
+                )
+        if numbers.are == "time":
             when = f" at {given[0]:g} s"
-        _check_joints(arm, numbers.within, given, when)
+        _check_joints(arm, numbers.are, given, when)
     if verb.goal == "pose" and abs(math.hypot(*values[3:]) - 1) > 1e-6:
         raise RefusedError("values", "the quaternion of the pose does not have length 1")
     if verb.of == "parameter":
@@ -326,10 +337,10 @@ def check_command(arm: ArmFace, command: Command, now: int) -> None:
         check_name("name", f"axis of {arm.name!r}", command.name, arm.axes)
 
 
-def _check_joints(arm: ArmFace, within: str, values: list[float], when: str) -> None:
+def _check_joints(arm: ArmFace, are: str, values: list[float], when: str) -> None:
     """Refuse positions or speeds that a joint cannot have."""
     joints = zip(arm.joints, arm.units, values, strict=False)
-    if within == "limits":
+    if are == "positions":
         for (name, unit, x), (low, high) in zip(joints, arm.limits, strict=False):
             if not low <= x <= high:
                 raise RefusedError(
@@ -337,7 +348,7 @@ def _check_joints(arm: ArmFace, within: str, values: list[float], when: str) -> 
                     f"{name} of {arm.name!r} goes from {low:.6g} to {high:.6g} {unit}, "
                     f"not to {x:.6g}{when}",
                 )
-    if within == "speeds":
+    if are == "speeds":
         for (name, unit, x), most in zip(joints, arm.speeds, strict=False):
             if abs(x) > most * (1 + 1e-9):
                 raise RefusedError(
