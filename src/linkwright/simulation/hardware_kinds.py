@@ -26,7 +26,7 @@ from linkwright.base.files import path_of
 from linkwright.blocks import Block
 from linkwright.recording import Recording
 from linkwright.simulation.hardware import FAILED, OWN, Hardware
-from linkwright.simulation.links import Link, window_ports
+from linkwright.simulation.links import DeviceLink, window_ports
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 _LONG = 1e6  # s, the end of a device's run that nobody stops
 
 
-class HardwareKind(Link):
+class HardwareKind(DeviceLink):
     """What stands behind hardware.
 
     Args:

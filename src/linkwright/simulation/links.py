@@ -19,7 +19,7 @@ Port: TypeAlias = Window | Wire
 """What frames go through."""
 
 
-class Link(Closable):
+class DeviceLink(Closable):
     """One end of a link; `open` sets its ports."""
 
     ports: tuple[Port, Port] | None = None

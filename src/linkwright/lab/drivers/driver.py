@@ -19,7 +19,7 @@ from linkwright.base.errors import Error
 from linkwright.lab.drivers.greeting import Greeting, greeting, refusal
 from linkwright.lab.drivers.layout import DriverLayout
 from linkwright.simulation.hardware import ACTIVE, INACTIVE
-from linkwright.simulation.links import Link
+from linkwright.simulation.links import DeviceLink
 from linkwright.windows.records import Frame
 
 
@@ -101,7 +101,7 @@ class RobotDriver(Closable):
         return self
 
 
-class LinkDriver(Link, RobotDriver):
+class LinkDriver(DeviceLink, RobotDriver):
     """A driver whose frames a native loop can exchange by itself.
 
     Units: `within` in s.
@@ -160,7 +160,7 @@ class LinkDriver(Link, RobotDriver):
         """Begin again with a robot that was started again, while a loop goes on."""
 
 
-class RobotEnd(Link):
+class RobotEnd(DeviceLink):
     """The robot's end of a link: commands come from its source, and states go to its target."""
 
     driver: Greeting | None = None
