@@ -27,7 +27,7 @@ EACH = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class VerbNumbers:
     """Some of the numbers of a verb, one after another."""
 
     what: str
@@ -86,7 +86,7 @@ class Verb:
 
     name: str
     doc: str
-    numbers: tuple[Numbers, ...] = ()
+    numbers: tuple[VerbNumbers, ...] = ()
     of: Literal["", "axis", "parameter"] = ""  # what the command's name names
     # how it moves the arm: by a leg of its chain; or by what the loop has blocks of their own for:
     # a target that takes over, times from rest on, or a probe of an axis
@@ -212,8 +212,8 @@ def _trajectory(order: Order) -> None:
     order.inputs |= inputs_of(order.arm, motion)
 
 
-_JOINTS = Numbers("where the joints are to be", "rad|m", are="positions")
-_RATES = Numbers("how fast they are to go", "rad/s|m/s", are="speeds")
+_JOINTS = VerbNumbers("where the joints are to be", "rad|m", are="positions")
+_RATES = VerbNumbers("how fast they are to go", "rad/s|m/s", are="speeds")
 
 VERBS: dict[str, Verb] = {
     verb.name: verb
@@ -226,7 +226,7 @@ VERBS: dict[str, Verb] = {
         Verb(
             "pose",
             "move the tool straight to a pose",
-            (Numbers("position", "m", 3), Numbers("unit quaternion w, x, y, z", "1", 4)),
+            (VerbNumbers("position", "m", 3), VerbNumbers("unit quaternion w, x, y, z", "1", 4)),
             moves="leg",
             goal="pose",
             becomes=_pose,
@@ -237,16 +237,16 @@ VERBS: dict[str, Verb] = {
         Verb(
             "trajectory",
             "go through the knots that came before",
-            (Numbers("how many they are", "1", 1),),
+            (VerbNumbers("how many they are", "1", 1),),
             moves="times",
             goal="joints",
             becomes=_trajectory,
         ),
-        Verb("set", "change a gain", (Numbers("it", "?", 1),), of="parameter", becomes=_set),
+        Verb("set", "change a gain", (VerbNumbers("it", "?", 1),), of="parameter", becomes=_set),
         Verb(
             "mode",
             "change the mode of an axis",
-            (Numbers("number of an `AxisMode`", "1", 1),),
+            (VerbNumbers("number of an `AxisMode`", "1", 1),),
             of="axis",
             becomes=_mode,
         ),
@@ -254,11 +254,11 @@ VERBS: dict[str, Verb] = {
             "excite",
             "make an experiment on an axis",
             (
-                Numbers("place in EXCITATIONS", "1", 1),
-                Numbers("amplitude", "rad|m", 1),
-                Numbers("of a sine", "rad/s", 1),
-                Numbers("how long", "s", 1),
-                Numbers("hysteresis of a relay", "rad|m", 1),
+                VerbNumbers("place in EXCITATIONS", "1", 1),
+                VerbNumbers("amplitude", "rad|m", 1),
+                VerbNumbers("of a sine", "rad/s", 1),
+                VerbNumbers("how long", "s", 1),
+                VerbNumbers("hysteresis of a relay", "rad|m", 1),
             ),
             of="axis",
             moves="probe",
@@ -267,7 +267,7 @@ VERBS: dict[str, Verb] = {
         Verb(
             "knot",
             "a point of the trajectory that is to come",
-            (Numbers("when", "s", 1, are="time"), _JOINTS, replace(_RATES, optional=True)),
+            (VerbNumbers("when", "s", 1, are="time"), _JOINTS, replace(_RATES, optional=True)),
             waits=False,
             becomes=_knot,
         ),
