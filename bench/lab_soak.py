@@ -60,7 +60,7 @@ def driving(source: str = SOURCE, *, simulated: bool = False) -> Iterator[Lab]:
             yield lab
         return
     place = f"shm://soak-{os.getpid()}"
-    command = [sys.executable, "-m", "linkwright", "lab", "fake-robot", source, "--at", place]
+    command = [sys.executable, "-m", "linkwright", "lab", "fake-robot", source, "--listen", place]
     robot = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert robot.stdout is not None

@@ -31,11 +31,11 @@ def test_without_values_the_actuators_are_locked_where_the_machine_starts(
 def test_assemblies_are_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     place = tmp_path / "angles.toml"
     place.write_text(GOOD)
-    assert main(["parallel", "assemblies", "five-bar", "--at", str(place)]) == 0
+    assert main(["parallel", "assemblies", "five-bar", "--actuators", str(place)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert "2 assemblies, 2 of them real; none is missing (trace test)" in out
-    assert main(["parallel", "assemblies", "five-bar", "--at", str(place), "--json"]) == 0
+    assert main(["parallel", "assemblies", "five-bar", "--actuators", str(place), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["count"], told["complete"], len(told["real"])) == (2, True, 2)
     assert all(mode["residual"] < 1e-10 for mode in told["real"])
@@ -60,7 +60,7 @@ def test_bad_files_are_answered_with_their_line(
 ) -> None:
     place = tmp_path / "angles.toml"
     place.write_text(text)
-    assert main(["parallel", "assemblies", "five-bar", "--at", str(place)]) == 2
+    assert main(["parallel", "assemblies", "five-bar", "--actuators", str(place)]) == 2
     out, err = capsys.readouterr()
     assert complaint in err
     assert (out, "Traceback" in err) == ("", False)
@@ -80,9 +80,15 @@ def test_the_shipped_lengths_are_those_of_the_manual_and_fit_the_hexapod() -> No
 def test_a_model_without_actuators_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["parallel", "assemblies", "pendulum", "--at", str(tmp_path / "none.toml")]) == 2
+    assert (
+        main(["parallel", "assemblies", "pendulum", "--actuators", str(tmp_path / "none.toml")])
+        == 2
+    )
     assert "names no actuators" in capsys.readouterr().err
-    assert main(["parallel", "assemblies", "five-bar", "--at", str(tmp_path / "none.toml")]) == 2
+    assert (
+        main(["parallel", "assemblies", "five-bar", "--actuators", str(tmp_path / "none.toml")])
+        == 2
+    )
     assert "none.toml" in capsys.readouterr().err
 
 

@@ -61,4 +61,4 @@ def test_a_point_that_is_no_equilibrium_is_told(
     arguments: list[str], told: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["analyze", "linearize", *arguments]) == 0
-    assert ("no equilibrium" in capsys.readouterr().out) == told
+    assert ("not an equilibrium" in capsys.readouterr().out) == told

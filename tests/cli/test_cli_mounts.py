@@ -53,7 +53,7 @@ def test_passes_as_json_are_those_of_python(capsys: pytest.CaptureFixture[str]) 
     said = json.loads(run(capsys, "mount", "passes", ORBITS, "--site", SITE, *words))
     orbit = lw.mounts.read_orbits(ORBITS)[25544]
     want = lw.mounts.read_site(SITE).passes(orbit, days=1, refraction=True)
-    assert [row["culmination"] for row in said["passes"]] == [
+    assert [row["culmination_deg"] for row in said["passes"]] == [
         round(found.culmination, 4) for found in want
     ]
     assert said["passes"][0]["rise"] == want[0].rise.isoformat(timespec="milliseconds")

@@ -60,9 +60,9 @@ def test_a_mount_is_moved_along_an_orbit_by_command(capsys: pytest.CaptureFixtur
     assert told["waypoints"] == 37
     assert told["overflows"] == 0
     assert told["stretched"] == []
-    assert 0 < told["fullest"] < 512
-    assert told["duration"] == pytest.approx(24.0)
-    assert told["seconds"] > 24.0
+    assert 0 < told["buffer_max_bytes"] < 512
+    assert told["duration_s"] == pytest.approx(24.0)
+    assert told["device_s"] > 24.0
 
 
 @pytest.mark.parametrize(

@@ -878,7 +878,7 @@ def test_command_writes_a_system_from_one_text_file(tmp_path: Path) -> None:
     """Plant and controllers with the bits of the native run; the servo alone as firmware."""
     model, folder = tmp_path / "board.toml", tmp_path / "c"
     assert main(["model", "new", "board", "--template", "servo", "-o", str(model)]) == 0
-    assert main(["codegen", str(model), "-o", str(folder), "--method", "rk4"]) == 0
+    assert main(["codegen", str(model), "-o", str(folder), "--methods", "rk4"]) == 0
     compile_c(folder, "board.c", "-o", "board")
     content = make_content(opened(str(model)), methods=["rk4"])
     program = Program(folder, (str(folder / "board"),))

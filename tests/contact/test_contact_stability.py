@@ -334,7 +334,7 @@ def test_the_command_tells_maps_and_draws(
         read_wrist(place).loop.gain_limit
     )
     picture = tmp_path / "map.svg"
-    wanted = ["analyze", "wrist", str(place), "--map", "Kp,a", "--no-simulate"]
+    wanted = ["analyze", "wrist", str(place), "--over", "Kp", "--over", "a", "--no-simulate"]
     assert main([*wanted, "-o", str(picture)]) == 0
     out = capsys.readouterr().out
     assert "30 points" in out
@@ -378,12 +378,12 @@ def test_bad_files_are_answered_with_place_and_remedy(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--map", "Kp"], "does not name two parameters"),
-        (["--map", "Kp,Kp"], "does not name two parameters"),
-        (["--map", "KF,a"], "the gain of the position law is Kp, not KF"),
-        (["--map", "Kp,b"], "no parameter 'b'"),
-        (["--map", "Kp,a", "--points", "0"], "0 points along an axis"),
-        (["--map", "Kp,a", "-o", "map.doc"], "not written as '.doc'"),
+        (["--over", "Kp"], "does not name two parameters"),
+        (["--over", "Kp", "--over", "Kp"], "does not name two parameters"),
+        (["--over", "KF", "--over", "a"], "the gain of the position law is Kp, not KF"),
+        (["--over", "Kp", "--over", "b"], "no parameter 'b'"),
+        (["--over", "Kp", "--over", "a", "--points", "0"], "0 points along an axis"),
+        (["--over", "Kp", "--over", "a", "-o", "map.doc"], "not written as '.doc'"),
         (["-o", "map.png"], "a picture is that of a map"),
         ([], "wrist.toml:7:5: a: 1 is no a; give a number that is from 0 to below 1"),
     ],
@@ -422,11 +422,29 @@ def test_the_polynomial_s_order_is_told_beside_the_verdict(
     assert (
         "conditions coefficient of s^3 0.625; coefficient of s^2 3; coefficient of s 553.6" in plain
     )
-    assert main(["analyze", "wrist", str(place), "--map", "Kp,a", "--points", "1", "--json"]) == 0
+    assert (
+        main(
+            [
+                "analyze",
+                "wrist",
+                str(place),
+                "--over",
+                "Kp",
+                "--over",
+                "a",
+                "--points",
+                "1",
+                "--json",
+            ]
+        )
+        == 0
+    )
     out, err = capsys.readouterr()
     assert "cannot be simulated" in err
     assert "simulated" not in json.loads(out)
-    assert main(["analyze", "wrist", str(place), "--map", "Kp,a", "--points", "1"]) == 0
+    assert (
+        main(["analyze", "wrist", str(place), "--over", "Kp", "--over", "a", "--points", "1"]) == 0
+    )
     out = capsys.readouterr().out
     assert " 1 point\n" in out
     out = " ".join(out.split())

@@ -36,7 +36,7 @@ def test_constrained_models_show_what_takes_them_and_say_what_does_not(
     model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = compared(capsys, model)
-    refused = {row["formulation"]: row["refused"] for row in rows if "refused" in row}
+    refused = {row["formulation"]: row["rejected"] for row in rows if "rejected" in row}
     assert set(refused) == ARTICULATED
     assert all("constraints" in str(reason) for reason in refused.values())
     for name in set(FORMULATIONS) - ARTICULATED:

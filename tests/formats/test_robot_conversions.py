@@ -132,7 +132,7 @@ def test_the_commands_take_robot_files(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["model", "convert", source, target, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["files"] == [target]
-    assert {entry["what"] for entry in report["not read"]} >= {"<gazebo>", "<transmission>"}
+    assert {entry["what"] for entry in report["not_read"]} >= {"<gazebo>", "<transmission>"}
     assert report["dropped"] == []
     assert main(["model", "convert", source, target]) == 2
     assert "exists already" in capsys.readouterr().err

@@ -371,7 +371,7 @@ def test_a_robot_that_is_not_there_is_told(url: str) -> None:
 def test_a_fake_robot_is_a_command(begin: Begin, tmp_path: Path) -> None:
     """The first line says where it is, it is driven though datagrams get lost, a signal ends it."""
     file, at = planar_file(tmp_path), f"unix://{tmp_path}/arm"
-    options = ("--at", at, "--loss", "0.05", "--seed", "3")
+    options = ("--listen", at, "--loss", "0.05", "--seed", "3")
     process = begin("lab", "fake-robot", str(file), *options)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == at

@@ -370,7 +370,7 @@ def test_commands_know_laboratories(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "error: R_HR: its mass, -1.6 kg, is negative" in capsys.readouterr().err
     assert main(["model", "check", str(folder), "--repair", str(tmp_path / "better")]) == 0
     assert main(["model", "check", str(tmp_path / "better")]) == 0
-    assert main(["model", "convert", "pendulum", str(tmp_path / "p.toml"), "--to", "lab"]) == 0
+    assert main(["model", "convert", "pendulum", str(tmp_path / "p.toml"), "--format", "lab"]) == 0
     assert lab_config(tmp_path / "p.toml").names == ("phi",)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.cli.drive_loops import port_of
 from linkwright.linear import cut_loop, limit_cycles
+from linkwright.linear.cuts import drive_port
 from tests.seeds import seldom
 from tests.support.joint_drive import joint_drive
 
@@ -55,7 +55,7 @@ def test_the_command_cuts_the_loop_of_a_drive_and_finds_its_limit_cycle(
     )
     (told,) = json.loads(capsys.readouterr().out)
     wanted = cut_loop(joint_drive(), "pd.u").margins()
-    assert told["phase_degrees"] == pytest.approx(wanted.degrees, rel=1e-6)
+    assert told["phase_deg"] == pytest.approx(wanted.degrees, rel=1e-6)
     assert told["cut"] == "joint.controller.u"
     picture = tmp_path / told["plot"]
     assert picture.read_bytes()[:4] == b"\x89PNG"
@@ -89,8 +89,8 @@ def test_a_loop_word_finds_what_a_controller_at_instants_reads() -> None:
     s.connect(servo.u, plant[next(iter(n for n in chain.inputs if n != "reference"))])
     s.connect(plant["load.angle"], servo["load.angle"])
     s.connect(plant["motor.speed"], servo["motor.speed"])
-    assert port_of(s, "joint", "position") == "servo.load.angle"
-    assert port_of(s, "joint", "speed") == "servo.motor.speed"
+    assert drive_port(s, "joint", "position") == "servo.load.angle"
+    assert drive_port(s, "joint", "speed") == "servo.motor.speed"
     assert cut_loop(s, "servo.load.angle").stable
 
 

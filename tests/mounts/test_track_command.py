@@ -39,10 +39,10 @@ def test_a_mount_on_a_ship_follows_a_satellite_by_command(
         said(capsys, *WORDS, "--ship", ROUGH, "--limit", "5", "--json", "-o", str(file))
     )
     assert told["satellite"] == "ISS (ZARYA)"
-    assert told["duration"] == 5.0
+    assert told["duration_s"] == 5.0
     recording = lw.load(file)
     error = recording["pointing error"]
-    assert told["error"]["greatest"] == pytest.approx(error.max(), abs=1e-6)
+    assert told["error_max_deg"] == pytest.approx(error.max(), abs=1e-6)
     assert told["verdict"].split(":")[0] == ("kept" if error.max() < 0.2 else "broken")
     table = said(capsys, *WORDS, "--limit", "2", "--wind", "10")
     assert "pointing error, greatest" in table
@@ -55,7 +55,7 @@ def test_a_rotator_is_led_along_a_pass_by_command(capsys: pytest.CaptureFixture[
         RotatorPort(rotator, port=0) as port,
     ):
         to = f"127.0.0.1:{port.port}"
-        words = ("--to", to, "--limit", "5", "--speed", "50", "--json")
+        words = ("--to", to, "--limit", "5", "--pace", "50", "--json")
         told = json.loads(said(capsys, *WORDS, *words))
     assert told["commands"] == 11
 

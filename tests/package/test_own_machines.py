@@ -136,7 +136,7 @@ def test_a_written_program_and_a_linear_model_are_those_of_the_file(
             columns.append((ends[0] - ends[1]) / 2 / h)
         assert np.transpose(columns) == pytest.approx(A, rel=1e-5, abs=1e-4 * np.abs(A).max())
         folder = tmp_path / file.suffix[1:]
-        assert main(["codegen", str(file), "-o", str(folder), "--method", "rk4"]) == 0
+        assert main(["codegen", str(file), "-o", str(folder), "--methods", "rk4"]) == 0
         par = next(folder.glob("*.par"))
         lines = [x for x in par.read_text().splitlines() if not re.match("STEP|STOPT", x)]
         par.write_text("\n".join([lines[0], "STEP 0.0005", "STOPT 0.1", *lines[1:]]) + "\n")

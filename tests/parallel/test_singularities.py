@@ -259,7 +259,7 @@ def test_another_pose_than_the_one_asked_about_is_not_judged() -> None:
 def test_the_command_says_what_the_function_says(capsys: pytest.CaptureFixture[str]) -> None:
     from linkwright.cli import main
 
-    assert main(["parallel", "singularities", "five-bar", "--of", "position", "--json"]) == 0
+    assert main(["parallel", "singularities", "five-bar", "--purpose", "position", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["pose"]
     found = singularity("five-bar", output="position")
     assert told["words"] == found.words

@@ -220,13 +220,13 @@ def test_tune_measures_proposes_and_applies(
         "--seconds",
         "0.6",
     ]
-    sweep = ["--low", "40", "--points", "4", "--high", "250", "--plot", str(picture)]
+    sweep = ["--low", "40", "--points", "4", "--high", "250", "--out", str(picture)]
     assert main([*words, *sweep, "--test", "step", "--test", "sweep", "--apply", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["axis"] == "plane.2"
     assert told["kp"] == 42
     assert told["sweep"]["gains"]["kp"] > 42
-    assert told["after step"]["rise"] < told["step"]["rise"]
+    assert told["after_step"]["rise_s"] < told["step"]["rise_s"]
     assert picture.read_text().startswith("<?xml")
     assert main([*words, "--test", "relay", "--margin", "40"]) == 0
     shown = capsys.readouterr().out
@@ -239,7 +239,7 @@ def test_tune_measures_proposes_and_applies(
     [
         (["plane.9", "--virtual"], "no axis 'plane.9'"),
         (["plane.1", "--virtual", "--test", "stepp"], "did you mean 'step'"),
-        (["plane.1", "--virtual", "--test", "step", "--plot", "a.svg"], "--plot shows the sweep"),
+        (["plane.1", "--virtual", "--test", "step", "--out", "a.svg"], "--out shows the sweep"),
         (["plane.1", "--virtual", "--low", "9", "--high", "3"], "are no sweep"),
         (["plane.1", "--virtual", "--test", "step", "--amplitude", "2"], "amplitude of 2 rad"),
         (["plane.1"], "no cell called 'axes2' runs"),

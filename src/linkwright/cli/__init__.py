@@ -21,7 +21,7 @@ from linkwright.cli.terminal import harmless
 __all__ = ["main"]
 
 FAILED = 2
-_SPELLINGS = {"--d/dt": "--rate"}  # what Click cannot have as the name of an option
+_SPELLINGS = {"--d/dt": "--derivative"}  # what Click cannot have as the name of an option
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,14 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: list[str]) -> int:
     """Run a command and return its exit code."""
-    words, warning = renamed(given)
+    words, warnings = renamed(given)
     try:
         if len(words) == 3 and words[:2] == ["cell", "halt"] and not words[2].startswith("-"):
             from linkwright.server.joining import halt_cell  # at once, before the options are known
 
             print(halt_cell(words[2]))
             return _finish(0)
-        if warning:
+        for warning in warnings:
             typer.echo(f"warning: {warning}", err=True)
         from linkwright.cli.app import build
 

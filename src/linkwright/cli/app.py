@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
+from inspect import cleandoc
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
+from linkwright.base.errors import InputError
 from linkwright.cli.commands import ALIASES, COMMANDS, GROUPS, load
-from linkwright.cli.plain_help import PlainCommand, PlainGroup
 from linkwright.version import __version__
 
 HELP = """Describe a mechanism, and get the smallest and fastest program that simulates it.
@@ -23,6 +26,59 @@ _SETTINGS: dict[str, Any] = {
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help names what its arguments and options are.
+
+    In its docstring a paragraph that starts with a line of `\\b` keeps its lines; others flow.
+    """
+
+    def __init__(self, *args: Any, help: str | None = None, **more: Any) -> None:  # noqa: A002
+        super().__init__(*args, help=_flowing(help), **more)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, each with what the help says of its type."""
+        return [_plain(param) for param in super().get_params(ctx)]
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the line of usage."""
+        arguments = [p for p in self.get_params(ctx) if isinstance(p, TyperArgument)]
+        return ["[OPTIONS]", *map(_usage, arguments)]
+
+
+class PlainGroup(TyperGroup):
+    """The command that holds the others."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, each with what the help says of its type."""
+        return [_plain(param) for param in super().get_params(ctx)]
+
+
+def _flowing(text: str | None) -> str | None:
+    """Return a text whose paragraphs have no line ends, but for those that keep them."""
+    if text is None:
+        return None
+    parts = cleandoc(text).split("\n\n")
+    kept = [
+        "\n".join(map(str.strip, p.splitlines()[1:])) if p.startswith("\b") else " ".join(p.split())
+        for p in parts
+    ]
+    return "\n\n".join(kept)
+
+
+def _plain(param: Any) -> Any:
+    """Let the help of a parameter show its own word for a value: nothing for a flag."""
+    named = None if isinstance(param, TyperArgument) or param.is_flag else param.metavar
+    vars(param)["display_type_rich"] = lambda ctx: named
+    return param
+
+
+def _usage(argument: Any) -> str:
+    name = argument.metavar or argument.name.upper()
+    if argument.nargs != 1 and not name.endswith("..."):
+        name += " ..."
+    return name if argument.required else f"[{name}]"
 
 
 class Members(Mapping[str, Any]):
@@ -84,8 +140,8 @@ class LazyGroup(PlainGroup):
                 f"{own} {name}" if name in self.commands else f"linkwright {paths[name]}"
                 for name in near
             ]
-            hint = f" Did you mean {' or '.join(dict.fromkeys(full))}?" if full else ""
-            ctx.fail(f"No such command {args[0]!r}.{hint}")
+            hint = f"; did you mean {' or '.join(dict.fromkeys(full))}?" if full else ""
+            ctx.fail(f"there is no command {args[0]!r}{hint}")
         return super().resolve_command(ctx, args)
 
 
@@ -106,6 +162,21 @@ class _Root(LazyGroup):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **{**more, "commands": Members()})
+
+    def main(self, *args: Any, **more: Any) -> NoReturn:
+        """Run a command and exit; wrong usage is an `InputError`, and so one line."""
+        try:
+            code = super().main(*args, **{**more, "standalone_mode": False})
+        except Exception as error:
+            if not hasattr(error, "format_message"):
+                raise
+            words = " ".join(str(error.format_message()).split())
+            if not words:  # it was the help
+                sys.exit(2)
+            context: Any = getattr(error, "ctx", None)
+            asked = "linkwright" if context is None else context.command_path
+            raise InputError(words.rstrip("."), remedy=f"see `{asked} --help`") from None
+        sys.exit(code or 0)
 
 
 def _show_version(wanted: bool) -> None:

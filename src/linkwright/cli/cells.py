@@ -6,23 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwright.cli.options import option
+
 if TYPE_CHECKING:
     from linkwright.server.client import RemoteCell
 
 Cell = Annotated[
     str, typer.Argument(metavar="CELL", help="Name of a running cell, or tls/HOST:PORT.")
 ]
-Certificate = Annotated[
-    str | None, typer.Option("--certificate", metavar="PEM", help="Our certificate, for TLS.")
-]
-Key = Annotated[str | None, typer.Option("--key", metavar="PEM", help="Its private key.")]
-Authority = Annotated[
-    str | None, typer.Option("--authority", metavar="PEM", help="Who signed the cell's.")
-]
-Client = Annotated[
-    str | None,
-    typer.Option("--client", metavar="NAME", help="Name to connect as, where enforce = true."),
-]
+Certificate = Annotated[str | None, option("--certificate")]
+Key = Annotated[str | None, option("--key")]
+Authority = Annotated[str | None, option("--authority")]
+Client = Annotated[str | None, option("--client")]
 
 
 def open_cell(

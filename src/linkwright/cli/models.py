@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from linkwright.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,46 +14,9 @@ if TYPE_CHECKING:
     from linkwright.scene.previews import PreviewOptions
     from linkwright.system import System
 
-MODEL = typer.Argument(
-    ...,
-    metavar="MODEL",
-    help="A shipped model (NAME or NAME:OPTION=VALUE), or a file: .toml, .urdf, .xml, .dyn.",
-)
-SET = typer.Option(
-    [],
-    "--set",
-    metavar="NAME=VALUE",
-    help="Set a parameter, as in L=0.5 or L='50 cm' (repeatable).",
-)
-INITIAL = typer.Option(
-    [],
-    "--initial",
-    metavar="NAME=VALUE",
-    help="Initial value of a coordinate, speed or state, as in phi='30 deg' (repeatable).",
-)
-TRUST = typer.Option(
-    False, "--trust", help="Run C and Python code in the model file. Read it first."
-)
-UNTIL = typer.Option(
-    None, "--until", metavar="T", help="End time in s. Default: the model's own, or 10."
-)
-DRAWN = typer.Option(
-    "",
-    "--model",
-    metavar="MODEL",
-    help="The model to draw, for recordings that do not name one.",
-)
-MESH_DIRS = typer.Option([], "--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable).")
-SCENE = typer.Option(
-    "",
-    "--scene",
-    metavar="FILE",
-    help="Scene file with shapes and surroundings, or a shipped one (work-cell, puma-lab).",
-)
-
 
 def read_settings(
-    texts: Sequence[str],
+    texts: Sequence[str] | None,
     option: str = "--set",
     model: str | Mechanism | None = None,
     *,
@@ -71,7 +32,7 @@ def read_settings(
     {'L1': 0.5, 'F': 1000.0}
     """
     result = {}
-    for text in texts:
+    for text in texts or ():
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise InputError(f"{option} {text!r} is not NAME=VALUE")
@@ -103,7 +64,10 @@ def _in_si(name: str, value: str, option: str, model: str | Mechanism | None, tr
 
 
 def read_asked(
-    until: float | None, settings: Sequence[str], initial: Sequence[str], model: str | None = None
+    until: float | None,
+    settings: Sequence[str] | None,
+    initial: Sequence[str] | None,
+    model: str | None = None,
 ) -> PreviewOptions | None:
     """Return what is asked of a motion that is made to be looked at.
 
@@ -123,20 +87,39 @@ def read_asked(
     return found or None
 
 
-def folders(named: Sequence[Path]) -> list[Path]:
+def read_range(text: str, form: str) -> tuple[str, tuple[float, ...]]:
+    """Return the name and the numbers of ``--over NAME=FROM:TO``, as many as the form has.
+
+    >>> read_range("zenith=0:90:10", "FROM:TO:COUNT")
+    ('zenith', (0.0, 90.0, 10.0))
+    """
+    name, _, values = (part.strip() for part in text.partition("="))
+    example = "-1:1" if form == "FROM:TO" else "0:90:91"
+    try:
+        numbers = tuple(map(float, values.split(":")))
+        if len(numbers) != len(form.split(":")) or not all(map(float.is_integer, numbers[2:])):
+            raise ValueError(values)
+    except ValueError:
+        raise InputError(
+            f"--over {text!r} is not NAME={form}", remedy=f"such as --over {name or 'x'}={example}"
+        ) from None
+    return name, numbers
+
+
+def folders(named: Sequence[Path] | None) -> list[Path]:
     """Return the folders of ``--mesh-dir``; one that is not there is an error.
 
     >>> folders([Path()])
     [PosixPath('.')]
     """
-    for folder in named:
+    for folder in named or ():
         if not folder.is_dir():
             raise InputError("there is no such folder", file=folder, remedy="see --mesh-dir")
-    return list(named)
+    return list(named or ())
 
 
 def open_model(
-    name: str, settings: Sequence[str] = (), *, trust: bool = False
+    name: str, settings: Sequence[str] | None = None, *, trust: bool = False
 ) -> Mechanism | System:
     """Return a model with changed parameters; an unknown name is an error.
 
@@ -155,7 +138,7 @@ def open_model(
     return model
 
 
-def open_mechanism(name: str, settings: Sequence[str] = ()) -> Mechanism:
+def open_mechanism(name: str, settings: Sequence[str] | None = None) -> Mechanism:
     """Return a mechanism with changed parameters; a System with members is refused.
 
     >>> open_mechanism("pendulum").name

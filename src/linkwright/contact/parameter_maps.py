@@ -114,6 +114,20 @@ class ContactMap:
         save_figure(path, self.plot())
         return Path(path)
 
+    def table(self) -> list[tuple[str, ...]]:
+        """Return heads and rows: the share of each verdict, and of points that agree."""
+        rows: list[tuple[str, ...]] = [
+            ("answer", *VERDICTS, "stability as sampled", "verdict as sampled")
+        ]
+        for name, codes in self.answers.items():
+            shares = [f"{count / codes.size:.1%}" for count in self.counts(name).values()]
+            same = [
+                "" if name == "sampled" else f"{self.agreement('sampled', name, ringing=asked):.1%}"
+                for asked in (False, True)
+            ]
+            rows.append((name, *shares, *same))
+        return rows
+
     def as_dict(self) -> dict[str, Any]:
         """Return the map as plain data."""
         return {

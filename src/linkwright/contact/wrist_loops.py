@@ -25,6 +25,7 @@ from linkwright.contact.characteristic_polynomials import (
     hurwitz,
 )
 from linkwright.control.force.sampled_limits import (
+    CONTACT_LAWS,
     CONTACT_ORDERS,
     USUAL_ORDERS,
     gain_limit,
@@ -275,6 +276,39 @@ class WristLoop:
             if v is not None
         }
         return replace(base, **named)
+
+    @property
+    def stands_for(self) -> str:
+        """Which order the continuous criterion is of, and whether that of the loop is another."""
+        by = f"by the polynomial of {self.continuous_order}"
+        return by if self.order == self.continuous_order else f"{by}, not of {self.order}"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what is said of the loop, in words: a label and a text for each line."""
+        rows = [
+            ("law", CONTACT_LAWS[self.law]),
+            ("order", f"{self.order}: {CONTACT_ORDERS[self.order].words}"),
+            ("continuous", f"{self.continuous}, {self.stands_for}: {self.polynomial.words} = 0"),
+            ("conditions", "; ".join(f"{name} {x:.4g}" for name, x in self.conditions.items())),
+        ]
+        if self.violated:
+            rows.append(("violated", f"{'; '.join(self.violated)}: must be positive"))
+        rows.append(("sampled", f"{self.sampled}: spectral radius {self.radius:.4f}"))
+        limits = (self.continuous_limit, self.gain_limit)
+        most = ["no limit" if x == float("inf") else f"{x:.4g}" for x in limits]
+        gain = f"{self.gain_name} = {self.gain:g}"
+        rows.append(("limits", f"{gain}; continuous {most[0]}, sampled {most[1]}"))
+        if self.law != "accumulating":
+            ratio = "P0" if self.law == "position" else "Q0"
+            own = f"{self.frequency_ratio:.4g}, natural frequency over the wrist's own"
+            rows.append((ratio, own))
+        if self.law == "position":
+            critical = f"P0 is 1 at {self.critical_alpha0:.4g}"
+            critical = critical if self.gain else "P0 never exceeds 1"
+            rows.append(("alpha0", f"{self.alpha0:.4g} of the filter; {critical}"))
+        rest = "rigid" if self.stiffness == float("inf") else f"{self.stiffness:.4g} N/m"
+        rows.append(("stiffness", f"{rest} at rest; {self.Kw:.4g} N/m of the wrist alone"))
+        return rows
 
     def as_dict(self) -> dict[str, Any]:
         """Return all that is said of the loop as plain data; what is infinite is None."""

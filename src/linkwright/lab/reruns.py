@@ -58,7 +58,7 @@ def _executed(found: StoredSession, progress: Show | None) -> tuple[Recording, t
     if found.real:
         raise InputError(
             "the tasks of a session with a real robot ran beside it",
-            remedy="rerun it without --tasks",
+            remedy="rerun it without --execute-tasks",
         )
     with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
         with Lab(found.config, seed=found.seed, folder=folder, session_rate=found.rate) as lab:
@@ -87,7 +87,7 @@ class _Executed:
             if stored.data is None:
                 raise InputError(
                     f"the session does not hold the text of the task {stored.name!r}",
-                    remedy="rerun it without --tasks",
+                    remedy="rerun it without --execute-tasks",
                 )
             sizes = self._lab.loop.session.slot_sizes(stored.servo)
             return from_session(stored.name, stored.data, sizes)

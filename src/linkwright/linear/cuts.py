@@ -277,3 +277,37 @@ def _instants(system: System, port: str, source: Expr, readers: list[Expr]) -> t
         remedy=f"cut where the signal is sampled, at a port of {sampled}",
         code="R604",
     )
+
+
+DRIVE_LOOPS = {
+    "position": ("load.angle", "motor.angle"),
+    "speed": ("load.speed", "motor.speed"),
+    "current": ("motor.i",),
+}
+"""What is measured in each loop of a drive; the first of these that a controller reads is cut."""
+
+
+def drive_port(system: System, drive: str, loop: str) -> str:
+    """Return the port at which a loop of a drive is cut: of a word above, or a port itself."""
+    outputs = system.members[drive].block.outputs
+    signals = DRIVE_LOOPS.get(loop)
+    if signals is None:
+        return f"{drive}.{loop}" if loop in outputs else loop
+    ports = [
+        x.name
+        for x, wire in system.wires.items()
+        if any(s.name.startswith(f"{drive}.") for s in free_symbols(wire.value))
+    ]
+    for signal in signals:
+        for port in ports:
+            if port.endswith(f".{signal}"):
+                return port
+    own = f"{drive}.controller.u"
+    if loop == "position" and "controller.u" in outputs:
+        return own
+    raise InputError(
+        f"no controller reads {' or '.join(signals)} of {drive!r} by a port, so its {loop} loop "
+        "has no port to be cut at",
+        remedy=f"name the port itself, such as {own}",
+        code="R601",
+    )

@@ -85,6 +85,29 @@ class Margins:
         """The phase margin in degrees."""
         return math.degrees(self.phase)
 
+    def as_dict(self) -> dict[str, float]:
+        """Return the margins by names with units."""
+        return {
+            "gain": self.gain,
+            "gain_frequency_rad_s": self.gain_frequency,
+            "phase_deg": self.degrees,
+            "phase_frequency_rad_s": self.phase_frequency,
+            "delay_s": self.delay,
+            "delay_frequency_rad_s": self.delay_frequency,
+            "modulus": self.modulus,
+            "modulus_frequency_rad_s": self.modulus_frequency,
+        }
+
+    def table(self) -> list[tuple[str, str, str, str]]:
+        """Return heads and rows: each margin, its unit, and the frequency where it is."""
+        return [
+            ("margin", "value", "unit", "at rad/s"),
+            ("gain", f"{self.gain:.4g}", "", f"{self.gain_frequency:.4g}"),
+            ("phase", f"{self.degrees:.4g}", "deg", f"{self.phase_frequency:.4g}"),
+            ("delay", f"{self.delay:.4g}", "s", ""),
+            ("modulus", f"{self.modulus:.4g}", "", f"{self.modulus_frequency:.4g}"),
+        ]
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OpenLoop:

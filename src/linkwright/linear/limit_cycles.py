@@ -91,6 +91,17 @@ class LimitCycle:
         """Whether neighboring motions come nearer: all multipliers inside the unit circle."""
         return bool(np.all(np.abs(self.multipliers) < 1))
 
+    def as_dict(self) -> dict[str, float | bool]:
+        """Return it as plain data; amplitudes in the unit of the nonlinearity's input."""
+        return {
+            "frequency_rad_s": self.frequency,
+            "amplitude": self.amplitude,
+            "stable": self.stable,
+            "multiplier": float(abs(self.multipliers).max(initial=0.0)),
+            "predicted_frequency_rad_s": self.balance.frequency,
+            "predicted_amplitude": self.balance.amplitude,
+        }
+
     def __repr__(self) -> str:
         kind = "stable" if self.stable else "unstable"
         return f"LimitCycle({self.frequency:.5g} rad/s, amplitude {self.amplitude:.5g}, {kind})"

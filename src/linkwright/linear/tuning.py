@@ -52,6 +52,28 @@ class StepMeasures:
     settling: float
     error: float
 
+    def as_dict(self) -> dict[str, float]:
+        """Return the measures by names with units."""
+        return {
+            "start": self.start,
+            "goal": self.goal,
+            "final": self.final,
+            "rise_s": self.rise,
+            "overshoot": self.overshoot,
+            "peak_s": self.peak,
+            "settling_s": self.settling,
+            "error": self.error,
+        }
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return label and value of each line of a table."""
+        return [
+            ("rise time, 10 to 90 %", time_text(self.rise)),
+            ("overshoot", f"{100 * self.overshoot:.3g} %"),
+            ("settling time, 2 %", time_text(self.settling)),
+            ("final error", f"{100 * self.error:.3g} %"),
+        ]
+
 
 @worded
 def step_measures(
@@ -342,3 +364,14 @@ def _signals(times: ArrayLike, values: ArrayLike) -> tuple[Array, Array]:
             "times must rise, and all numbers be finite", remedy="leave the others out"
         )
     return t, y
+
+
+def time_text(seconds: float) -> str:
+    """Return a time in ms or s, in words where it was not reached.
+
+    >>> time_text(0.0123), time_text(math.nan)
+    ('12.3 ms', 'not reached')
+    """
+    if not math.isfinite(seconds):
+        return "not reached"
+    return f"{1e3 * seconds:.4g} ms" if seconds < 1 else f"{seconds:.4g} s"

@@ -228,6 +228,26 @@ class Keyholes:
             for name, found in self.followings.items()
         ]
 
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain data; needs are shares of the limit."""
+        return {
+            "speed_deg_s": math.degrees(self.speed),
+            "beamwidth_deg": math.degrees(self.beamwidth),
+            "mounts": {
+                row.mount: {
+                    "losing": row.losing,
+                    "lost_s": row.lost,
+                    "error_deg": math.degrees(row.error),
+                    "need": row.need,
+                    "each": [
+                        {"error_deg": math.degrees(f.error), "lost_s": f.lost, "need": f.fastest}
+                        for f in self.followings[row.mount]
+                    ],
+                }
+                for row in self.rows()
+            },
+        }
+
 
 def compare_mounts(
     mounts: Mapping[str, MountAxes],

@@ -138,6 +138,30 @@ class Pass(Trajectory):
         since = self.begins + np.asarray(t, dtype=float)
         return self.site.look(self.orbit, since, refraction=self.refraction)
 
+    def as_dict(self, frequency: float = 0.0) -> dict[str, object]:
+        """Return it as plain data; azimuth and range at rise, culmination and set.
+
+        Args:
+            frequency: of a transmitter, Hz, whose Doppler shifts are given too.
+        """
+        look = self.look([0.0, self.culminates, self.duration])
+        data: dict[str, object] = {
+            "satellite": self.orbit.name,
+            "number": self.orbit.number,
+            "rise": self.rise.isoformat(timespec="milliseconds"),
+            "top": self.top.isoformat(timespec="milliseconds"),
+            "set": self.set.isoformat(timespec="milliseconds"),
+            "duration_s": round(self.duration, 3),
+            "culmination_deg": round(self.culmination, 4),
+            "azimuth_deg": [round(float(a), 4) for a in look.azimuth],
+            "range_m": [round(float(r), 1) for r in look.range],
+            "rises": self.rises,
+            "sets": self.sets,
+        }
+        if frequency:
+            data["doppler_hz"] = [round(float(f), 1) for f in look.doppler(frequency)]
+        return data
+
     def plot(self) -> Figure:
         """Return its path on a map of the sky, with rise, culmination and set in UTC.
 

@@ -9,7 +9,7 @@ asked about. What is real there is an assembly that can be built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -94,6 +94,10 @@ class Assemblies:
     self_motion: int
     residual: float
     meeting: tuple[AssemblyMode, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what was found as plain data; positions in m, coordinates in rad and m."""
+        return {"words": self.words, **asdict(self)}
 
     @property
     def at_least(self) -> bool:

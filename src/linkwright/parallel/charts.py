@@ -191,7 +191,7 @@ class Chart:
             },
             "quantities": found,
             "output": self.output,
-            "characteristic length": self.length,
+            "characteristic_length_m": self.length,
         }  # fmt: skip
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,34 @@ class BitComparison:
     largest: dict[str, float]  # difference of each channel that differs
     end: float  # time of the last sample of the first, s
     notes: tuple[str, ...] = ()  # what there is to say besides, in sentences
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "same": self.difference is None,
+            "samples": self.samples,
+            "channels": self.channels,
+            "difference": None if self.difference is None else asdict(self.difference),
+            "largest": dict(self.largest),
+            "notes": list(self.notes),
+        }
+
+    def lines(self) -> list[str]:
+        """Return what differs, and by how much at most, in words."""
+        first = self.difference
+        if first is None:
+            size = f"{self.samples} samples of {self.channels} channels"
+            return [f"the same bit for bit, {size}", *self.notes]
+        if not first.channel:
+            return [f"differs from t = {first.time:.9g} s on: other times", *self.notes]
+        tick = "" if first.tick is None else f" (tick {first.tick})"
+        worst = sorted(self.largest.items(), key=lambda item: -item[1])[:5]
+        return [
+            f"differs first at t = {first.time:.9g} s{tick} in {first.channel}: "
+            f"{first.recorded!r} recorded, {first.again!r} now",
+            "largest differences: " + ", ".join(f"{n} {v:.3g}" for n, v in worst),
+            *self.notes,
+        ]
 
 
 def compared(

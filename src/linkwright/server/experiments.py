@@ -29,6 +29,7 @@ from linkwright.linear.tuning import (
     measured_response,
     opened,
     step_measures,
+    time_text,
     ultimate_point,
 )
 from linkwright.server.cell_system import state_fields
@@ -272,6 +273,26 @@ class SweepResult:
     margins: Margins  # of the loop
     gains: ProposedGains | None  # that are proposed
 
+    def as_dict(self) -> dict[str, object]:
+        """Return the loop, its margins and the gains as plain data."""
+        return {
+            "frequencies_rad_s": self.loop.frequencies.tolist(),
+            "loop": [[v.real, v.imag] for v in self.loop.values],
+            "margins": self.margins.as_dict(),
+        }
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return label and value of each line of a table."""
+        m = self.margins
+        gain = f"{m.decibels:.3g} dB" if math.isfinite(m.gain) else "beyond the sweep"
+        return [
+            ("crossover", f"{m.phase_frequency:.4g} rad/s"),
+            ("phase margin", f"{m.degrees:.3g} deg"),
+            ("gain margin", gain),
+            ("delay margin", time_text(m.delay)),
+            ("modulus margin", f"{m.modulus:.3g}"),
+        ]
+
 
 def sweep_experiment(
     bench: AxisBench,
@@ -311,6 +332,18 @@ class RelayResult:
     spread: float  # of its last periods, as a share of their mean
     plant: complex  # P at that frequency
     gains: ProposedGains  # that are proposed
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the oscillation as plain data."""
+        return {"frequency_rad_s": self.frequency, "spread": self.spread}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return label and value of each line of a table."""
+        return [
+            ("oscillates at", f"{self.frequency:.4g} rad/s"),
+            ("period", time_text(2 * math.pi / self.frequency)),
+            ("spread of periods", f"{100 * self.spread:.2g} %"),
+        ]
 
 
 def relay_trial(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -129,6 +129,27 @@ class Sizing:
     terms: Demands
     supply: str
     arm: Arm
+
+    def as_dict(self, *, pareto: bool = False) -> dict[str, object]:
+        """Return the chosen drives and the supply as plain data; energies in J.
+
+        Args:
+            pareto: whether the sets that are best in something are there, too.
+        """
+        data: dict[str, object] = {
+            "supply": self.supply,
+            "joints": {name: asdict(choice) for name, choice in self.chosen.items()},
+            "bus": {
+                "energy_j": self.bus.energy,
+                "regenerated_j": self.bus.regenerated,
+                "burned_j": self.bus.burned,
+                "capacitance_f": self.bus.capacitance,
+                "verdicts": [asdict(v) for v in self.bus.verdicts],
+            },
+        }
+        if pareto:
+            data["pareto"] = [asdict(s) for s in self.pareto]
+        return data
 
     @property
     def mass(self) -> float:

@@ -66,6 +66,35 @@ class Sweep:
             raise Error(f"no column is called {name!r}", remedy=f"there are {list(self.columns)}")
         return self.columns[name]
 
+    @property
+    def stopped(self) -> int:
+        """How many runs ended early."""
+        return int(np.isfinite(self["stopped"]).sum())
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what there is, without its numbers, as plain data."""
+        return {
+            "runs": len(self),
+            "stopped": self.stopped,
+            "folder": None if self.folder is None else str(self.folder),
+            "columns": list(self.columns),
+        }
+
+    def table(self, most: int = 24) -> list[tuple[str, ...]]:
+        """Return heads and rows: mean, deviation, least and greatest of what was kept.
+
+        Args:
+            most: rows at most.
+        """
+        rows = [("quantity", "mean", "std", "min", "max")]
+        kept = [f"{name}.{how}" for name, many in self.plan.wanted.items() for how in many]
+        for name in kept[:most]:
+            good = self[name][np.isfinite(self[name])]
+            if len(good):
+                numbers = (good.mean(), good.std(), good.min(), good.max())
+                rows.append((name, *(f"{x:.6g}" for x in numbers)))
+        return rows
+
 
 @worded
 def sweep(

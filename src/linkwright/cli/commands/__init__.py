@@ -1,7 +1,8 @@
 """The registry of commands: the words that call one, and the module that holds it.
 
 A command is one file here with a function ``command``, whose arguments Typer turns into options and
-whose docstring is its help, and one line in `COMMANDS`. The order is the order of ``--help``.
+whose docstring is its help, and one line in `COMMANDS`. The order is the order of ``--help``. It
+prints, or returns an `CommandResult`, which is printed for it.
 Only the module of the command that is called is imported; what is heavy is imported inside its
 function, so that ``--help`` stays quick.
 """
@@ -9,10 +10,11 @@ function, so that ``--help`` stays quick.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from linkwright.base.lazy import named
 
-__all__ = ["ALIASES", "COMMANDS", "GROUPS", "load"]
+__all__ = ["ALIASES", "COMMANDS", "GROUPS", "OLD_OPTIONS", "load", "renamed"]
 
 GROUPS: dict[str, str] = {
     "model": "Write, check, describe and convert models.",
@@ -111,31 +113,64 @@ ALIASES: dict[str, str] = {
 """Names of release 0.1, which still work, with a warning: the old name and the new one."""
 
 
+OLD_OPTIONS: dict[str, dict[str, str]] = {
+    "model convert": {"--to": "--format"},
+    "model schema": {"--scene": "scene", "--catalog": "catalog", "--lab": "lab"},
+    "rerun": {"--tasks": "--execute-tasks"},
+    "plot": {"--rate": "--derivative"},
+    "codegen": {"--method": "--methods"},
+    "analyze wrist": {"--map": "--over"},
+    "parallel chart": {"--start": "--initial"},
+    "parallel singularities": {"--of": "--purpose"},
+    "mount track": {"--speed": "--pace"},
+    "cell tune": {"--plot": "--out"},
+    "lab fake-robot": {"--at": "--listen"},
+}
+"""Options of release 0.1 that still work, with a warning: by command, the old one and the new."""
+
+
 def load(name: str) -> Callable[..., None]:
-    """Import the function that carries out a command.
+    """Import the function that carries out a command; what it returns is printed (`CommandResult`).
 
     Example:
         >>> load("tools info").__module__
         'linkwright.cli.commands.info'
     """
-    command: Callable[..., None] = named(f"{COMMANDS[name]}:command")
-    return command
+    command: Callable[..., Any] = named(f"{COMMANDS[name]}:command")
+    if command.__annotations__.get("return") != "CommandResult":
+        return command
+    from linkwright.cli.results import shown
+
+    return shown(command)
 
 
-def renamed(words: list[str]) -> tuple[list[str], str]:
-    """Return the words of a command line with today's names, and the warning where they are old.
+def renamed(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the words of a command line with today's names, and warnings where they are old.
 
     >>> renamed(["check", "arm.toml"])[0]
     ['model', 'check', 'arm.toml']
     >>> renamed(["lab", "attach"]), renamed(["lab", "sl-arm"])[0]
-    ((['lab', 'attach'], ''), ['lab', 'open', 'sl-arm'])
+    ((['lab', 'attach'], []), ['lab', 'open', 'sl-arm'])
+    >>> renamed(["plot", "run.csv", "--rate"])
+    (['plot', 'run.csv', '--derivative'], ['`--rate` of `linkwright plot` is now `--derivative`'])
     """
+    warnings = []
     old = words[0] if words else ""
     new = ALIASES.get(old)
     member = old in GROUPS and (
         len(words) == 1 or words[1] in ("-h", "--help") or f"{old} {words[1]}" in COMMANDS
     )
-    if new is None or member or old in COMMANDS:
-        return words, ""
-    warning = f"`linkwright {old}` is now `linkwright {new}`; the next release drops the old name"
-    return [*new.split(), *words[1:]], warning
+    if new is not None and not member and old not in COMMANDS:
+        words = [*new.split(), *words[1:]]
+        warnings.append(
+            f"`linkwright {old}` is now `linkwright {new}`; the next release drops the old name"
+        )
+    size = 2 if words and words[0] in GROUPS else 1
+    path = " ".join(words[:size])
+    for k, word in enumerate(words):
+        option, equals, value = word.partition("=")
+        now = OLD_OPTIONS.get(path, {}).get(option)
+        if now is not None:
+            words = [*words[:k], now + equals + value, *words[k + 1 :]]
+            warnings.append(f"`{option}` of `linkwright {path}` is now `{now}`")
+    return words, warnings

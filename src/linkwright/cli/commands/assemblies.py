@@ -2,101 +2,76 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright.cli.models import MODEL, SET, TRUST
-from linkwright.cli.terminal import echo
+from linkwright.cli.models import open_model, read_settings
+from linkwright.cli.options import Model, Set, Trust, option
+from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.parallel import Assemblies, AssemblyMode
+    from linkwright.parallel import Assemblies
 
-AT: Path | None = typer.Option(
-    None,
-    "--at",
-    metavar="FILE",
-    help="Values of the actuators (.toml): a table \\[actuators], rad and m or with units. "
-    "Without it, those of the machine's start, closed.",
-)
+FILE = "Values of the actuators from a file (.toml): a table \\[actuators], rad, m or with units."
 
 
 def command(
-    model: str = MODEL,
-    at: Path | None = AT,
-    settings: list[str] = SET,
-    trust: bool = TRUST,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+    model: Model,
+    at: Annotated[
+        list[str] | None, option("--at", "Of actuators; those left out stay at the start's.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--actuators", metavar="FILE", help=FILE)] = None,
+    settings: Set = None,
+    trust: Trust = False,
+) -> CommandResult:
     """List every assembly of a machine whose actuators are locked, and say if none is missing.
 
     \b
     Examples:
       linkwright parallel assemblies stewart
-      linkwright parallel assemblies stewart --at lengths.toml --json
+      linkwright parallel assemblies five-bar --at left='100 deg'
+      linkwright parallel assemblies stewart --actuators lengths.toml --json
     """
-    from linkwright.cli.models import open_model
+    from linkwright.base.errors import InputError, suggestion
     from linkwright.equations.closure import assemble
     from linkwright.equations.parallel_machine import parallel_machine
     from linkwright.parallel import assemblies
     from linkwright.parallel.locked_files import read_locked
 
     m = parallel_machine(open_model(model, settings, trust=trust)).mechanism
-    if at is None:
-        start = assemble(m).coordinates
-        locked = {q.name: start[q.name] for q in m.actuators}
+    if file is None and at is not None and len(at) == 1 and "=" not in at[0]:
+        file, at = Path(at[0]), None  # as this option was written in release 0.1
+    if file is not None:
+        locked, where = dict(read_locked(file, m)), str(file)
     else:
-        locked = read_locked(at, m)
+        start = assemble(m).coordinates
+        locked, where = {q.name: start[q.name] for q in m.actuators}, "start"
+    for name, value in read_settings(at, "--at", m).items():
+        if name not in locked:
+            remedy = suggestion(name, locked, f"there are {', '.join(locked)}")
+            raise InputError(f"{m.name!r} has no actuator {name!r}", remedy=remedy)
+        locked[name] = value
     found = assemblies(m, locked)
-    if as_json:
-        where = {"at": "start" if at is None else str(at), "actuators": locked}
-        echo(json.dumps({**_plain(found), **where}, indent=2))
-        return
-    if at is None:
-        values = ", ".join(f"{name} = {value:.6g}" for name, value in locked.items())
-        echo(f"actuators locked where the machine starts (rad and m): {values}")
-    _print(found)
+    given = file is not None or at
+    return CommandResult(
+        {**found.as_dict(), "at": where, "actuators": locked},
+        _text(found, None if given else locked),
+        next=f"parallel singularities {model}",
+    )
 
 
-def _print(found: Assemblies) -> None:
-    from linkwright.cli.tables import print_table
-
-    echo(found.words)
-    if found.real or found.meeting:
-        columns = ["", "x", "y", "z", "points to x", "y", "z", "residual"]
+def _text(found: Assemblies, start: dict[str, float] | None) -> Iterator[str | TextTable]:
+    if start is not None:
+        values = ", ".join(f"{name} = {value:.6g}" for name, value in start.items())
+        yield f"actuators locked where the machine starts (rad and m): {values}"
+    yield found.words
+    modes = (*found.real, *found.meeting)
+    if modes:
         rows = [
-            [
-                str(k),
-                *(f"{v:.6f}" for v in (*mode.position, *mode.direction)),
-                f"{mode.residual:.0e}",
-            ]
-            for k, mode in enumerate((*found.real, *found.meeting), 1)
+            [str(k), *(f"{v:.6f}" for v in (*m.position, *m.direction)), f"{m.residual:.0e}"]
+            for k, m in enumerate(modes, 1)
         ]
-        print_table(columns, rows)
-
-
-def _plain(found: Assemblies) -> dict[str, Any]:
-    return {
-        "words": found.words,
-        "count": found.count,
-        "complete": found.complete,
-        "generic": found.generic,
-        "diverged": found.diverged,
-        "singular": found.singular,
-        "self_motion": found.self_motion,
-        "residual": found.residual,
-        "real": [_plain_mode(mode) for mode in found.real],
-        "meeting": [_plain_mode(mode) for mode in found.meeting],
-    }
-
-
-def _plain_mode(mode: AssemblyMode) -> dict[str, Any]:
-    return {
-        "coordinates": dict(mode.coordinates),
-        "position": mode.position.tolist(),
-        "rotation": mode.rotation.tolist(),
-        "direction": mode.direction.tolist(),
-        "residual": mode.residual,
-    }
+        yield TextTable(("", "x", "y", "z", "points to x", "y", "z", "residual"), rows)

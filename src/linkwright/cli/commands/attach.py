@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from linkwright.cli.options import option
 from linkwright.cli.terminal import echo
 
 
 def command(
-    name: str | None = typer.Argument(
-        None, metavar="NAME", help="Of the laboratory; may be left out where one alone runs."
-    ),
-    commands: str | None = typer.Option(
-        None, "-c", metavar="COMMANDS", help="Give these commands, and leave."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="With -c: print what came of it as JSON."),
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="Of the laboratory; may be left out where one alone runs."
+        ),
+    ] = None,
+    commands: Annotated[str | None, option("--commands")] = None,
+    as_json: Annotated[bool, option("--json", "With -c.")] = False,
 ) -> None:
     """Open one more console of a laboratory that runs on this machine.
 

@@ -3,59 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from linkwright.cli.models import MODEL, SET, TRUST
-from linkwright.cli.terminal import echo
+from linkwright.cli.models import open_model, read_settings
+from linkwright.cli.options import Force, Formulation, Model, Set, Trust, option
+from linkwright.cli.results import CommandResult
 
-_FOLDER = typer.Option(..., "-o", "--out", metavar="DIR", help="The folder to write to.")
-_CONTROLLERS = typer.Option(
-    [],
-    "--controller",
-    metavar="NAME",
-    help="The member to write as firmware. Default: all members with a rate.",
+TARGET = (
+    "A whole program in C or Python, the bare equations in C for embedding, or the controllers in "
+    "C for a processor of their own."
 )
-_METHODS = typer.Option(
-    ["midpoint", "rk4"],
-    "--method",
-    metavar="NAME",
-    help="An integration method with fixed steps that the program offers; the first is usual.",
-)
-_CHANNELS = typer.Option(
-    [],
-    "--channels",
-    metavar="KIND",
-    help="Also output all coordinates, speeds, accelerations, forces or moments.",
+CONTROLLER = "The member to write as firmware (repeatable). Default: all members with a rate."
+CHANNELS = "Also output all coordinates, speeds, accelerations, forces or moments (repeatable)."
+UNITS = "Units of the program's input and output. Default: in-lb for models in inches."
+METHODS = (
+    "An integration method with fixed steps that the program offers (repeatable); the first is "
+    "the usual one. Default: midpoint and rk4."
 )
 
 
 def command(
-    model: str = MODEL,
-    folder: Path = _FOLDER,
-    target: str = typer.Option(
-        "c",
-        "--target",
-        metavar="c|python|kernel|firmware",
-        help="A whole program in C or Python, the bare equations in C for embedding, or the "
-        "controllers in C for a processor of their own.",
-    ),
-    controllers: list[str] = _CONTROLLERS,
-    settings: list[str] = SET,
-    trust: bool = TRUST,
-    channels: list[str] = _CHANNELS,
-    units: str = typer.Option(
-        "auto",
-        "--units",
-        metavar="model|deg|in-lb",
-        help="Units of the program's input and output. Default: in-lb for models in inches.",
-    ),
-    methods: list[str] = _METHODS,
-    formulation: str = typer.Option(
-        "auto", "--formulation", metavar="NAME", help="Formulation of the equations."
-    ),
-    force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
-) -> None:
+    model: Model,
+    out: Annotated[Path, option("--out", "A folder.")],
+    target: Annotated[str, typer.Option(metavar="c|python|kernel|firmware", help=TARGET)] = "c",
+    controllers: Annotated[
+        list[str] | None, typer.Option("--controller", metavar="NAME", help=CONTROLLER)
+    ] = None,
+    settings: Set = None,
+    trust: Trust = False,
+    channels: Annotated[
+        list[str] | None, typer.Option("--channels", metavar="KIND", help=CHANNELS)
+    ] = None,
+    units: Annotated[str, typer.Option(metavar="model|deg|in-lb", help=UNITS)] = "auto",
+    methods: Annotated[
+        list[str] | None, typer.Option("--methods", metavar="NAME", help=METHODS)
+    ] = None,
+    formulation: Formulation = "auto",
+    force: Force = False,
+) -> CommandResult:
     """Generate a stand-alone program, or controllers as firmware.
 
     The program does not need Linkwright. It reads parameters and initial conditions from a text
@@ -67,25 +54,23 @@ def command(
       linkwright codegen car --out car-c
       linkwright codegen servo.toml --target firmware --out board
     """
-    from linkwright.cli.models import open_model, read_settings
     from linkwright.codegen import codegen, timing_of
 
-    run = [s for s in settings if s.partition("=")[0].strip() in ("STEP", "STOPT", "IPRINT")]
-    opened = open_model(model, [s for s in settings if s not in run], trust=trust)
+    given = settings or []
+    run = [s for s in given if s.partition("=")[0].strip() in ("STEP", "STOPT", "IPRINT")]
+    opened = open_model(model, [s for s in given if s not in run], trust=trust)
     done = codegen(
         opened,
-        folder,
+        out,
         target=target,
-        controllers=controllers,
+        controllers=controllers or (),
         timing=timing_of(opened, read_settings(run)),
-        channels=channels,
+        channels=channels or (),
         units=units,
         formulation=formulation,
-        methods=methods,
+        methods=methods or ["midpoint", "rk4"],
         force=force,
     )
-    for path in done.files:
-        echo(f"wrote {path}")
-    echo(f"\nIn {folder}:")
-    for line in done.commands:
-        echo(f"    {line}")
+    text = [*(f"wrote {path}" for path in done.files), f"\nIn {out}:"]
+    text += [f"    {line}" for line in done.commands]
+    return CommandResult({"folder": out, "files": done.files, "commands": done.commands}, text)

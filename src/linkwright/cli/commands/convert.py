@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linkwright.cli.robots import ROBOT, is_shipped
-from linkwright.cli.terminal import echo
+from linkwright.cli.options import Force, MeshDirs, RobotModel
+from linkwright.cli.results import CommandResult
+from linkwright.cli.robots import is_shipped
+
+TARGET = (
+    "The file to write: .urdf, .xml, .dh.toml, .toml or .dyn; or a folder, for a laboratory of SL."
+)
+FORMAT = "Format: urdf, mjcf, dh, sl, text or lab. Default: from the file name."
 
 
 def command(
-    source: Annotated[str, typer.Argument(metavar="ROBOT", help=ROBOT)],
-    target: Annotated[
-        Path,
-        typer.Argument(
-            help="The file to write: .urdf, .xml, .dh.toml, .toml or .dyn; or a folder, for a"
-            " laboratory of SL."
-        ),
-    ],
-    root: Annotated[
-        list[Path] | None,
-        typer.Option("--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable)."),
-    ] = None,
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            metavar="FORMAT",
-            help="Format: urdf, mjcf, dh, sl, text or lab. Default: from the file name.",
-        ),
-    ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-) -> None:
-    """Convert a robot between URDF, MJCF, Denavit-Hartenberg tables, SL and text models, or a
-    laboratory between an SL folder and a TOML file with its robot.
+    source: RobotModel,
+    target: Annotated[Path, typer.Argument(help=TARGET)],
+    root: MeshDirs = None,
+    to: Annotated[str, typer.Option("--format", metavar="FORMAT", help=FORMAT)] = "",
+    force: Force = False,
+) -> CommandResult:
+    """Convert a robot or a laboratory into another format.
+
+    Robots: URDF, MJCF, Denavit-Hartenberg tables, SL and text models. Laboratories: an SL folder,
+    or a TOML file with its robot.
 
     \b
     Examples:
@@ -45,10 +36,8 @@ def command(
       linkwright model convert puma560 puma560.urdf
       linkwright model convert sl-arm arm/lab.toml
       linkwright model convert arm/lab.toml slfolder
-      linkwright model convert robot.urdf lab.toml --to lab
+      linkwright model convert robot.urdf lab.toml --format lab
     """
-    from dataclasses import asdict
-
     from linkwright.formats.robot.conversion import convert, convert_mechanism
     from linkwright.lab.files.conversion import convert_lab
     from linkwright.lab.sources import is_lab
@@ -61,19 +50,18 @@ def command(
         done = convert_mechanism(load_model(source), target, to=to, replace=force)
     else:
         done = convert(source, target, roots=root or (), to=to, replace=force)
-    if as_json:
-        report = {
+    notes = [f"not read: {entry.words}" for entry in done.unread]
+    notes += [f"dropped: {entry.words}" for entry in done.dropped]
+    notes += [f"note: {note}" for note in done.robot.notes]
+    return CommandResult(
+        {
             "format": done.format,
-            "files": [str(file) for file in done.files],
-            "not read": [asdict(entry) for entry in done.unread],
+            "files": done.files,
+            "not_read": [asdict(entry) for entry in done.unread],
             "dropped": [asdict(entry) for entry in done.dropped],
-            "notes": list(done.robot.notes),
-        }
-        echo(json.dumps(report, indent=2))
-        return
-    for label, entries in (("not read", done.unread), ("dropped", done.dropped)):
-        for entry in entries:
-            echo(f"{label}: {entry.words}", err=True)
-    for note in done.robot.notes:
-        echo(f"note: {note}", err=True)
-    echo(f"wrote {', '.join(str(file) for file in done.files)}")
+            "notes": done.robot.notes,
+        },
+        [f"wrote {', '.join(str(file) for file in done.files)}"],
+        notes,
+        next=f"model check {done.files[0]}",
+    )

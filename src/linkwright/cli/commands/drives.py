@@ -1,62 +1,53 @@
-"""``linkwright analyze drives``: run a joint's drive, and say what each of its signals reached."""
+"""``linkwright analyze drives``: run the drives of joints, fit them, and cut their loops."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright.cli.models import MODEL, SET, UNTIL
-from linkwright.cli.terminal import echo
+from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.cli.models import read_settings
+from linkwright.cli.options import Force, Model, Seed, Set, Until, option
+from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
+    from linkwright.linear import LimitCycle, OpenLoop
     from linkwright.simulation.run import Run
     from linkwright.system import System
 
-_OUT = typer.Option(
-    None, "-o", "--out", metavar="FILE", help="Also write the recording: .parquet, .csv, .npz, ..."
-)
-
-_FIT = typer.Option(
-    None, "--fit", metavar="FILE", help="Find its parameters from a recording instead."
-)
-_VALIDATE = typer.Option(
-    None, "--validate", metavar="FILE", help="With --fit: judge them by another recording."
-)
+FIT = "Find the parameters of a drive from a recording instead."
+VALIDATE = "With --fit: judge them by another recording."
+UPDATE = "exact, simultaneous or sequential, of a chain."
+BODE = "Cut the position, speed or current loop, or a port: margins, and a Bode plot."
 
 _MOST = 200_000
 """Samples of a recording, at most, in which each instant has one."""
+_MISFIT = 10.0
+"""Innovations squared of a fit, in units of their variance, at most."""
+_BENT = ("gap", "second_stiffness", "hysteresis")
 
 
 def command(
-    model: str = MODEL,
-    joint: str = typer.Option("", "--joint", metavar="NAME", help="This drive alone."),
-    until: float | None = UNTIL,
-    settings: list[str] = SET,
-    update: str = typer.Option(
-        "", "--update", metavar="RULE", help="exact, simultaneous or sequential, of a chain."
-    ),
-    seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the noise."),
-    out: Path | None = _OUT,
-    plot: bool = typer.Option(False, "--plot", help="Plot the drive as a PNG."),
-    fit: Path | None = _FIT,
-    validate: Path | None = _VALIDATE,
-    bode: str = typer.Option(
-        "",
-        "--bode",
-        metavar="LOOP",
-        help="Cut the position, speed or current loop, or a port: margins, and a Bode plot.",
-    ),
-    limit_cycle: bool = typer.Option(
-        False, "--limit-cycle", help="Find the limit cycles of the gear instead."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
-) -> None:
+    model: Model,
+    joint: Annotated[str, typer.Option(metavar="NAME", help="This drive alone.")] = "",
+    until: Until = None,
+    settings: Set = None,
+    update: Annotated[str, typer.Option(metavar="RULE", help=UPDATE)] = "",
+    seed: Seed = 0,
+    out: Annotated[Path | None, option("--out", "The recording: .parquet, .csv, .npz, ...")] = None,
+    plot: Annotated[bool, option("--plot")] = False,
+    fit: Annotated[Path | None, typer.Option(metavar="FILE", help=FIT)] = None,
+    validate: Annotated[Path | None, typer.Option(metavar="FILE", help=VALIDATE)] = None,
+    bode: Annotated[str, typer.Option(metavar="LOOP", help=BODE)] = "",
+    limit_cycle: Annotated[
+        bool, typer.Option("--limit-cycle", help="Find the limit cycles of the gear instead.")
+    ] = False,
+    force: Force = False,
+) -> CommandResult:
     """Run the drives of a model: what each signal reaches, and when.
 
     \b
@@ -70,6 +61,7 @@ def command(
     """
     from linkwright.models.library import opened
     from linkwright.models.sources import stem_of
+    from linkwright.recording.plots import figure, save_figure
     from linkwright.simulation import simulate
     from linkwright.system import System
 
@@ -78,42 +70,32 @@ def command(
     if not isinstance(found, System):
         found = System(found)
     names = _drives(found, joint)
-    _edit(found, names, settings, update, model)
+    _edit(found, names, settings or [], update, model)
     if fit is not None:
-        from linkwright.cli.drive_fits import print_fit
-
-        print_fit(found.members[names[0]].block, fit, validate, as_json)
-        return
+        return _fitted(found.members[names[0]].block, fit, validate)
     if bode or limit_cycle:
-        from linkwright.cli.drive_loops import print_loops
-
-        print_loops(
-            found,
-            names,
-            bode=bode,
-            cycles=limit_cycle,
-            stem=stem_of(model),
-            force=force,
-            as_json=as_json,
-        )
-        return
-    for target in (out, Path(stem_of(model) + ".png") if plot else None):
-        _refuse_taken(target, force or out is None)
+        pictures = {n: Path(f"{stem_of(model)}-{n}-bode.png") for n in names} if bode else {}
+        return _loops(found, names, bode, limit_cycle, pictures, force)
+    picture = Path(stem_of(model) + ".png") if plot else None
+    _refuse_taken(out, force)
+    _refuse_taken(picture, force or out is None)
     run = simulate(found, until, seed=seed, every=_every(found, until))
     if out is not None:
         run.save(out, replace=force)
-    picture = _draw(run, names, Path(stem_of(model) + ".png")) if plot else None
+    if picture is not None:
+        save_figure(picture, figure([run.recording], [c.name for c in _channels(run, names)]))
     rows = _reached(run, names)
-    if as_json:
-        told: dict[str, Any] = {"model": model, "time": run.time, "signals": rows}
-        if picture is not None:
-            told["plot"] = str(picture)
-        echo(json.dumps(told, indent=2))
-        return
-    _say(model, run, rows)
-    for what, path in (("recording", out), ("picture", picture)):
-        if path is not None:
-            echo(f"{what}: {path}")
+    table = [
+        (r["signal"], f"{r['peak']:.6g}", f"{r['time_s']:.4g}", f"{r['final']:.6g}", r["unit"])
+        for r in rows
+    ]
+    head = ("signal", "peak", "at s", "final", "unit")
+    return CommandResult(
+        {"model": model, "time_s": run.time, "signals": rows},
+        [TextTable(head, table, f"{model}: {run.time:g} s", ["peak", "at s", "final"])],
+        files={"recording": out, "plot": picture},
+        next=f"plot {out}" if out is not None else f"analyze drives {model} --bode position",
+    )
 
 
 def _refuse_catalog(model: str) -> None:
@@ -131,7 +113,6 @@ def _refuse_catalog(model: str) -> None:
 
 
 def _drives(system: System, joint: str) -> list[str]:
-    from linkwright.base.errors import suggestion
     from linkwright.elements.drives import Chain, CoupledDrives, Drive, DriveError
 
     kinds = (Chain, CoupledDrives, Drive)
@@ -151,18 +132,16 @@ def _drives(system: System, joint: str) -> list[str]:
 
 def _edit(system: System, names: list[str], settings: list[str], update: str, model: str) -> None:
     """Change chains where a setting names a field of theirs, and the System otherwise."""
-    from linkwright.cli.models import read_settings
     from linkwright.elements.drives import Chain
     from linkwright.system.composite import exchange_member
 
     blocks = [system.members[name].block for name in names]
     units = {key: u for block in blocks if isinstance(block, Chain) for key, u in _units(block)}
-    plain = [text for text in settings if text.partition("=")[0].strip() not in units]
-    given: dict[str, Any] = dict(read_settings(plain, model=model))
-    for text in settings:
-        if text not in plain:
-            key, _, value = (part.strip() for part in text.partition("="))
-            given[key] = _amount(key, value, units[key])
+    own = [text for text in settings if text.partition("=")[0].strip() in units]
+    given: dict[str, Any] = dict(read_settings([t for t in settings if t not in own], model=model))
+    for text in own:
+        key, _, value = (part.strip() for part in text.partition("="))
+        given[key] = _amount(key, value, units[key])
     for name in names:
         block = system.members[name].block
         if not isinstance(block, Chain):
@@ -186,7 +165,6 @@ def _units(chain: Any) -> Iterator[tuple[str, str]]:
 def _amount(key: str, value: str, unit: str) -> float:
     """Return a number in the unit of a field of a part."""
     from linkwright.algebra.units import amount
-    from linkwright.base.errors import Error
     from linkwright.elements.drives import DriveError
 
     try:
@@ -204,10 +182,8 @@ def _every(system: System, until: float | None) -> int | None:
 
 
 def _refuse_taken(path: Path | None, allowed: bool) -> None:
-    from linkwright.base.errors import InputError
-
     if path is not None and path.exists() and not allowed:
-        raise InputError(f"{path} is there already", remedy="--force overwrites it")
+        raise InputError(f"{path} is there already", remedy="--force overwrites it", code="R112")
 
 
 def _channels(run: Run, names: list[str]) -> list[Any]:
@@ -230,7 +206,7 @@ def _reached(run: Run, names: list[str]) -> list[dict[str, Any]]:
             {
                 "signal": channel.name,
                 "peak": float(values[at]),
-                "time": float(run.times[at]),
+                "time_s": float(run.times[at]),
                 "final": float(values[-1]),
                 "unit": "" if channel.unit in ("?", "1") else channel.unit,
             }
@@ -238,21 +214,117 @@ def _reached(run: Run, names: list[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _say(model: str, run: Run, rows: list[dict[str, Any]]) -> None:
-    from linkwright.cli.tables import print_table
+# -- fits ------------------------------------------------------------------------------------------
+def _fitted(chain: Any, fit: Path, validate: Path | None) -> CommandResult:
+    """Fit a drive to a recording."""
+    from linkwright.elements.drives import Chain, DriveError
+    from linkwright.recording import read_recording
+    from linkwright.robots.identification import fit_drive
 
-    table = [
-        (r["signal"], f"{r['peak']:.6g}", f"{r['time']:.4g}", f"{r['final']:.6g}", r["unit"])
-        for r in rows
+    if not isinstance(chain, Chain):
+        raise DriveError(
+            f"{chain.name!r} drives a joint of a mechanism, and has no load of its own",
+            remedy="fit a Chain, with what it turns as its load",
+            code="R652",
+        )
+    found = fit_drive(read_recording(fit), chain)
+    if not found.nis < _MISFIT:
+        raise DriveError(
+            f"no parameters of {chain.name!r} explain {fit}: innovations squared are "
+            f"{found.nis:.3g} in units of their variance, 1 where all fits",
+            remedy="check units, signs and ratio of the recording, and that the drive has the "
+            "parts that were recorded",
+            code="R655",
+        )
+    data: dict[str, Any] = {
+        "fit": fit,
+        "parameters": [
+            {
+                "parameter": p.name,
+                "value": p.value,
+                "deviation": p.deviation,
+                "confidence": p.confidence,
+                "unit": p.unit,
+            }
+            for p in found.parameters
+        ],
+        "nis": found.nis,
+    }
+    came = f"{found.samples} samples at {found.rate:g} Hz"
+    lines = [found.table(), f"{came}; innovations squared {found.nis:.3g} (1 where all fits)"]
+    if validate is not None:
+        checked = found.validated(read_recording(validate))
+        data["validation"] = {
+            "recording": validate,
+            "nis": checked.nis,
+            "errors": checked.errors,
+            "shares": checked.shares,
+        }
+        shares = ", ".join(f"{n} {100 * s:.2g} %" for n, s in checked.shares.items())
+        lines.append(
+            f"validation: innovations squared {checked.nis:.3g}; errors of a simulation: {shares}"
+        )
+    return CommandResult(data, lines)
+
+
+# -- loops -----------------------------------------------------------------------------------------
+def _loops(
+    system: System,
+    drives: list[str],
+    bode: str,
+    cycles: bool,
+    pictures: dict[str, Path],
+    force: bool,
+) -> CommandResult:
+    """Cut the loops of drives, draw them, and look for limit cycles."""
+    from linkwright.linear import cut_loop, limit_cycles
+    from linkwright.linear.cuts import drive_port
+    from linkwright.recording.plots import save_figure
+
+    data: list[dict[str, Any]] = []
+    text: list[str | TextTable] = []
+    loops: dict[str, OpenLoop] = {}
+    for name in drives:
+        found: dict[str, Any] = {"drive": name}
+        if bode:
+            loops[name] = cut_loop(system, drive_port(system, name, bode))
+            _refuse_taken(pictures[name], force)
+            margins = loops[name].margins()
+            found |= {"cut": loops[name].port, **margins.as_dict(), "plot": pictures[name]}
+            head, *rows = margins.table()
+            title = f"{name}: loop cut at {loops[name].port}"
+            text += [
+                TextTable(head, rows, title, ["value", "at rad/s"]),
+                f"picture: {pictures[name]}",
+            ]
+        if cycles:
+            _refuse_linear(system, name)
+            orbits = limit_cycles(system, f"{name}.train.torque", f"{name}.train.twist")
+            found["limit_cycles"] = [orbit.as_dict() for orbit in orbits]
+            text.append(_cycles(name, orbits))
+        data.append(found)
+    for name, loop in loops.items():
+        save_figure(pictures[name], loop.response().bode())
+    return CommandResult(data, text)
+
+
+def _cycles(name: str, orbits: list[LimitCycle]) -> TextTable:
+    keys = ("frequency_rad_s", "amplitude", "multiplier", "predicted_frequency_rad_s")
+    columns = ("rad/s", "amplitude rad", "multiplier", "predicted rad/s", "kind")
+    cells = [orbit.as_dict() for orbit in orbits]
+    rows = [
+        (*(f"{c[k]:.5g}" for k in keys), "stable" if c["stable"] else "unstable") for c in cells
     ]
-    head = ("signal", "peak", "at s", "final", "unit")
-    title = f"{model}: {run.time:g} s"
-    print_table(head, table, title=title, numbers=["peak", "at s", "final"])
+    return TextTable(columns, rows, f"{name}: limit cycles of the gear's twist", columns[:4])
 
 
-def _draw(run: Run, names: list[str], path: Path) -> Path:
-    from linkwright.recording.plots import figure, save_figure
-
-    wanted = [c.name for c in _channels(run, names)]
-    save_figure(path, figure([run.recording], wanted))
-    return path
+def _refuse_linear(system: System, name: str) -> None:
+    """Raise an error where the limit cycles of a gear that is linear are asked for."""
+    train = getattr(getattr(system.members[name].block, "parts", None), "train", None)
+    if train is not None and not any(getattr(train, key, None) for key in _BENT):
+        raise InputError(
+            f"the gear of {name!r} is linear: it has no gap, no slopes and no hysteresis, so it "
+            "makes no limit cycle",
+            remedy="give the train a gap, in rad: --set train.gap=0.001",
+            code="R611",
+        )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.terminal import echo
+from linkwright.cli.results import CommandResult, TextTable
 
 
 def command(
@@ -14,7 +14,7 @@ def command(
         str | None,
         typer.Argument(metavar="NUMBER", help="Of an error, such as R101. Default: list them."),
     ] = None,
-) -> None:
+) -> CommandResult:
     """Explain the number of an error, or list all numbers.
 
     \b
@@ -23,13 +23,13 @@ def command(
       linkwright tools explain
     """
     from linkwright.cli.error_codes import ERRORS, PARTS, explanation
-    from linkwright.cli.tables import print_table
 
     if number is None:
         rows = [(code, e.title, PARTS[code[1]]) for code, e in ERRORS.items()]
-        print_table(("number", "error", "part"), rows)
-        return
-    found = explanation(number)
-    echo(f"{number.upper()}: {found.title}")
-    echo(found.why)
-    echo(found.remedy)
+        data = [{"number": code, **e._asdict()} for code, e in ERRORS.items()]
+        return CommandResult(data, [TextTable(("number", "error", "part"), rows)])
+    found, code = explanation(number), number.upper()
+    return CommandResult(
+        {"number": code, **found._asdict()},
+        [f"{code}: {found.title}", found.why, found.remedy],
+    )

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from linkwright.cli.options import Seed, option
 from linkwright.cli.terminal import echo
-
-_SOURCE = typer.Argument(..., metavar="SOURCE", help="A laboratory or a robot, as for lab.")
-_AT = typer.Option(
-    "udp://127.0.0.1:0", "--at", metavar="URL", help="Where it is: udp://, unix:// or shm://."
-)
-_TIME = typer.Option("lab", "--time", metavar="WHO", help="Who keeps time: lab or robot.")
-_LOSS = typer.Option(0.0, "--loss", metavar="SHARE", help="Share of datagrams that get lost.")
-_DELAY = typer.Option(0.0, "--delay", metavar="MS", help="Delay of each datagram, ms.")
-_SEED = typer.Option(0, "--seed", metavar="N", help="Of the choice of those that get lost.")
 
 
 def command(
-    source: str = _SOURCE,
-    at: str = _AT,
-    time: str = _TIME,
-    loss: float = _LOSS,
-    delay: float = _DELAY,
-    seed: int = _SEED,
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A laboratory or a robot, as for lab open.")
+    ],
+    listen: Annotated[
+        str, option("--listen", "Of udp://, unix:// or shm://.")
+    ] = "udp://127.0.0.1:0",
+    time: Annotated[str, typer.Option(metavar="WHO", help="Who keeps time: lab or robot.")] = "lab",
+    loss: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of datagrams that get lost, 0 to 1.")
+    ] = 0.0,
+    delay: Annotated[float, typer.Option(metavar="MS", help="Delay of each datagram, ms.")] = 0.0,
+    seed: Seed = 0,
 ) -> None:
     """Run a simulated robot by the clock, for a laboratory in another process to drive.
 
@@ -31,8 +31,8 @@ def command(
 
     \b
     Examples:
-      linkwright lab fake-robot sl-arm --at udp://127.0.0.1:9300
-      linkwright lab fake-robot sl-arm --at unix:///tmp/arm --loss 0.05 --seed 3
+      linkwright lab fake-robot sl-arm --listen udp://127.0.0.1:9300
+      linkwright lab fake-robot sl-arm --listen unix:///tmp/arm --loss 0.05 --seed 3
     """
     from linkwright.lab.drivers.relay import Troubles
     from linkwright.lab.fake_robot import FakeRobot
@@ -40,7 +40,7 @@ def command(
 
     troubles = Troubles(loss, delay / 1000, seed) if loss or delay else None
     config = lab_config(source)
-    with FakeRobot(config, at, keeps_time=time, troubles=troubles) as robot:
+    with FakeRobot(config, listen, keeps_time=time, troubles=troubles) as robot:
         echo(robot.url)
         if config.misc_sensors:
             echo(f"not simulated, so that they read 0: {', '.join(config.misc_sensors)}")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from linkwright.cli.options import option
 from linkwright.cli.terminal import echo
 
 
@@ -20,9 +21,7 @@ def command(
         Path | None,
         typer.Option("--transcript", metavar="FILE", help="Write every answer to a file."),
     ] = None,
-    studio: Annotated[
-        bool, typer.Option("--studio", help="Show each component as it is entered, in a browser.")
-    ] = False,
+    studio: Annotated[bool, option("--studio")] = False,
 ) -> None:
     """Define a robot by answering questions, analyze it, and draw what came out.
 

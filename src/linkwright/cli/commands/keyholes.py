@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from linkwright.base.errors import InputError
-from linkwright.cli.commands.passes import ORBITS, SITE, START
-from linkwright.cli.terminal import echo
+from linkwright.cli.options import option
+from linkwright.cli.results import CommandResult, TextTable
+from linkwright.cli.satellites import (
+    Above,
+    Days,
+    Elements,
+    Satellites,
+    SiteFile,
+    Start,
+    find_passes,
+)
 
 if TYPE_CHECKING:
     from linkwright.mounts import Keyholes, Pass
@@ -23,28 +31,18 @@ MOUNTS = (
 
 
 def command(
-    orbits: Annotated[Path, typer.Argument(metavar="ELEMENTS", help=ORBITS)],
-    site: Annotated[Path, typer.Option(metavar="FILE", help=SITE)],
+    elements: Elements,
+    site: SiteFile,
     mounts: Annotated[
         str, typer.Option(metavar="NAMES", help=MOUNTS)
     ] = "alt-az,x-y,2-rotary,prismatic",
-    days: Annotated[float, typer.Option(metavar="DAYS", help="How long to look.")] = 3.0,
-    above: Annotated[
-        float, typer.Option(metavar="DEGREES", help="Elevation from which a pass counts.")
-    ] = 10.0,
-    satellite: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Name or catalog number; may be repeated. Default: all."),
-    ] = None,
-    start: Annotated[str, typer.Option(metavar="TIME", help=START)] = "",
-    speed: Annotated[
-        float, typer.Option(metavar="DEG/S", help="Speed that no axis exceeds, deg/s.")
-    ] = 5.0,
-    beamwidth: Annotated[
-        float, typer.Option(metavar="DEGREES", help="Contact is lost beyond half of it.")
-    ] = 0.8,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+    days: Days = 3.0,
+    above: Above = 10.0,
+    satellite: Satellites = None,
+    start: Start = "",
+    speed: Annotated[float, option("--speed")] = 5.0,
+    beamwidth: Annotated[float, option("--beamwidth", "Contact is lost beyond half of it.")] = 0.8,
+) -> CommandResult:
     """Compare mounts: how well servos of limited speed follow the passes over a site.
 
     Nothing but the speed of the axes is limited here. A jack is taken as fast as it must be to turn
@@ -54,35 +52,27 @@ def command(
     Examples:
       linkwright mount keyholes stations.json --site site.toml --mounts alt-az,prismatic
     """
-    from linkwright.mounts import compare_mounts, mount_axes, read_orbits, read_site
-    from linkwright.mounts.passes import find_passes
+    from linkwright.mounts import compare_mounts, mount_axes
 
     names = [name.strip() for name in mounts.split(",") if name.strip()]
     if not names:
         raise InputError("there are no mounts to compare", remedy="give --mounts alt-az,2-rotary")
-    known, place = read_orbits(orbits), read_site(site)
-    chosen = [known[name] for name in satellite] if satellite else list(known)
-    searches = [find_passes(place, orbit, days, above, start or None) for orbit in chosen]
+    place, searches = find_passes(elements, site, satellite, days, above, start)
     passes = [found for search in searches for found in search]
     limit = math.radians(speed)
     axes = {name: mount_axes(name, place, speed=limit) for name in dict.fromkeys(names)}
     found = compare_mounts(axes, passes, speed=limit, beamwidth=math.radians(beamwidth))
-    said = [words for search in searches for words in search.words]
-    if as_json:
-        echo(json.dumps(_plain(place.name, found, passes, said), indent=2))
-        return
-    if passes:
-        _print(place.name, found, passes)
-    for words in said:
-        echo(words)
+    words = [text for search in searches for text in search.words]
+    data = {"site": place.name, "passes": [p.as_dict() for p in passes], "words": words}
+    return CommandResult(found.as_dict() | data, _text(place.name, found, passes, words))
 
 
-def _print(site: str, found: Keyholes, passes: list[Pass]) -> None:
-    from linkwright.cli.tables import print_table
-
+def _text(
+    site: str, found: Keyholes, passes: Sequence[Pass], words: Sequence[str]
+) -> Iterator[str | TextTable]:
     columns = ("mount", "lost in", "for", "largest error", "needs", "worst pass")
     rows = []
-    for row in found.rows():
+    for row in found.rows() if passes else ():
         worst = max(found.followings[row.mount], key=lambda f: (f.error, f.fastest))
         at = passes[found.followings[row.mount].index(worst)]
         rows.append(
@@ -99,34 +89,6 @@ def _print(site: str, found: Keyholes, passes: list[Pass]) -> None:
         f"{len(passes)} passes over {site}; axes of {math.degrees(found.speed):g}°/s, "
         f"beamwidth {math.degrees(found.beamwidth):g}°"
     )
-    print_table(columns, rows, title=title, numbers=["lost in", "for", "largest error", "needs"])
-
-
-def _plain(site: str, found: Keyholes, passes: list[Pass], words: list[str]) -> dict[str, object]:
-    return {
-        "site": site,
-        "speed": math.degrees(found.speed),
-        "beamwidth": math.degrees(found.beamwidth),
-        "passes": [
-            {
-                "satellite": p.orbit.name,
-                "top": p.top.isoformat(timespec="milliseconds"),
-                "culmination": round(p.culmination, 4),
-            }
-            for p in passes
-        ],
-        "mounts": {
-            row.mount: {
-                "losing": row.losing,
-                "lost": row.lost,
-                "error": math.degrees(row.error),
-                "need": row.need,
-                "each": [
-                    {"error": math.degrees(f.error), "lost": f.lost, "need": f.fastest}
-                    for f in found.followings[row.mount]
-                ],
-            }
-            for row in found.rows()
-        },
-        "words": words,
-    }
+    if rows:
+        yield TextTable(columns, rows, title, ["lost in", "for", "largest error", "needs"])
+    yield from words

@@ -7,54 +7,47 @@ import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from linkwright.base.errors import Error, InputError
+from linkwright.cli.options import Seed, option
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
     from linkwright.lab.console.script import Done
     from linkwright.lab.lab import Lab
 
-_FOLDER = typer.Option(
-    Path(), "--folder", metavar="FOLDER", help="Where session and recordings go; here by default."
-)
-_TASKS = typer.Option(
-    None, "--tasks", metavar="FILE", help="A file of tasks; may be given several times."
-)
+SOURCE = "A shipped laboratory (sl-arm), an SL folder, a lab.toml, a robot file or a model."
+PACE = "0 is as fast as it goes. Default: 1 at a prompt, 0 in a script."
 
 
 def command(
-    source: str | None = typer.Argument(
-        None,
-        metavar="SOURCE",
-        help="A shipped laboratory (sl-arm), an SL folder, a lab.toml, a robot file or a model.",
-    ),
-    script: str | None = typer.Argument(
-        None, metavar="SCRIPT", help="A file of commands, or - for the standard input."
-    ),
-    commands: str | None = typer.Option(
-        None, "-c", metavar="COMMANDS", help='Commands, as in "st sine; run 5; saveData".'
-    ),
-    tasks: list[Path] | None = _TASKS,
-    driver: str | None = typer.Option(
-        None, "--driver", metavar="URL", help="A real robot, such as udp://127.0.0.1:9300."
-    ),
-    studio: bool = typer.Option(False, "--studio", help="Open its page in the browser beside."),
-    begin: str | None = typer.Option(
-        None, "--from", metavar="SESSION@T", help="Go on from second T of a recorded session."
-    ),
-    seed: int = typer.Option(0, "--seed", metavar="N", help="Of noise."),
-    folder: Path = _FOLDER,
-    pace: float | None = typer.Option(
-        None,
-        "--pace",
-        metavar="SPEED",
-        help="Times as fast as the clock, 0 for as fast as it goes; 1 at a prompt, 0 in a script.",
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print what came of it as JSON."),
+    source: Annotated[str | None, typer.Argument(metavar="SOURCE", help=SOURCE)] = None,
+    script: Annotated[
+        str | None,
+        typer.Argument(metavar="SCRIPT", help="A file of commands, or - for the standard input."),
+    ] = None,
+    commands: Annotated[str | None, option("--commands")] = None,
+    tasks: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A file of tasks (repeatable).")
+    ] = None,
+    driver: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A real robot, such as udp://127.0.0.1:9300."),
+    ] = None,
+    studio: Annotated[bool, option("--studio")] = False,
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="SESSION@T", help="Go on from second T of a recorded session."
+        ),
+    ] = None,
+    seed: Seed = 0,
+    folder: Annotated[Path, option("--folder", "Session and recordings.")] = Path(),
+    pace: Annotated[float | None, option("--pace", PACE)] = None,
+    as_json: Annotated[bool, option("--json", "What came of a script.")] = False,
 ) -> None:
     """Open a laboratory: a console on a robot with its servos and tasks.
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from linkwright.cli.options import option
 from linkwright.cli.terminal import echo
 
-_RATE = typer.Option(500.0, "--rate", metavar="HZ", help="Instants in a second.")
-_TRIALS = typer.Option(1, "--trials", metavar="N", help="How often it is measured.", min=1)
-_EVENTS = typer.Option(1000, "--events", metavar="N", help="Instants of each trial.", min=1)
 
-
-def command(rate: float = _RATE, trials: int = _TRIALS, events: int = _EVENTS) -> None:
+def command(
+    rate: Annotated[float, option("--rate")] = 500.0,
+    trials: Annotated[int, typer.Option(metavar="N", help="How often it is measured.", min=1)] = 1,
+    events: Annotated[int, typer.Option(metavar="N", help="Instants of each trial.", min=1)] = 1000,
+) -> None:
     """Measure how late the native loop and a Python thread meet their instants.
 
     \b
@@ -21,14 +24,14 @@ def command(rate: float = _RATE, trials: int = _TRIALS, events: int = _EVENTS) -
     """
     from linkwright.simulation.pacing.latency import Latency, measured
 
-    refused: set[str] = set()
+    lacking: set[str] = set()
 
     def tell(found: Latency) -> None:
         for line in found.lines():
             echo(line)
         for line in found.rights.refused:
-            if line not in refused:
+            if line not in lacking:
                 echo(line)
-        refused.update(found.rights.refused)
+        lacking.update(found.rights.refused)
 
     measured(rate, trials, events, tell)

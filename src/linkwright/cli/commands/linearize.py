@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright.cli.models import MODEL, SET, TRUST
-from linkwright.cli.terminal import echo
+from linkwright.cli.models import open_model, read_settings
+from linkwright.cli.options import Model, Set, Trust, option
+from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
     from linkwright.linear import LinearModel, Mode
 
 _STILL = 1e-6  # of any unit in a second
 
-AT = typer.Option(
-    [],
-    "--at",
-    metavar="NAME=VALUE",
-    help="Coordinate or speed of the operating point. Default: the initial value.",
-)
-
 
 def command(
-    model: str = MODEL,
-    settings: list[str] = SET,
-    trust: bool = TRUST,
-    at: list[str] = AT,
-    matrices: bool = typer.Option(False, "--matrices", help="Also print A, B, C and D."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
-) -> None:
+    model: Model,
+    settings: Set = None,
+    trust: Trust = False,
+    at: Annotated[
+        list[str] | None,
+        option("--at", "Of a coordinate or speed. Default: the initial value."),
+    ] = None,
+    matrices: Annotated[bool, typer.Option("--matrices", help="Also print A, B, C and D.")] = False,
+) -> CommandResult:
     """Linearize a model: eigenvalues with damping and frequency, and exact A, B, C, D.
 
     Loops are closed and dependent speeds computed from the given values. Neutral states, on which
@@ -41,36 +36,37 @@ def command(
     Examples:
       linkwright analyze linearize whipple --at heading.u=5
     """
-    from linkwright.cli.models import open_model, read_settings
-    from linkwright.cli.tables import print_table
     from linkwright.linear import linearize
     from linkwright.mechanism import mechanism_of
 
     opened = open_model(model, settings, trust=trust)
     mechanism = mechanism_of(opened)
     found = linearize(opened, read_settings(at, "--at", mechanism) or None)
-    if as_json:
-        echo(json.dumps(found.as_dict(), indent=2))
-        return
-    head = ("eigenvalue" if found.period else "eigenvalue 1/s", "frequency rad/s", "damping")
-    print_table(
-        (*head, "mostly"),
-        [_mode_row(mode) for mode in found.modes()],
-        title=f"{model}: {len(found.states)} states, {len(found.inputs)} inputs, "
-        f"{len(found.outputs)} outputs"
-        + (f", in discrete time, every {found.period:g} s" if found.period else ""),
-        numbers=head,
+    return CommandResult(
+        found,
+        _text(model, found, list(mechanism.coordinates), matrices),
+        next=f"simulate {model}",
     )
+
+
+def _text(
+    model: str, found: LinearModel, coordinates: Sequence[str], matrices: bool
+) -> Iterator[str | TextTable]:
+    head = ("eigenvalue" if found.period else "eigenvalue 1/s", "frequency rad/s", "damping")
+    size = f"{len(found.states)} states, {len(found.inputs)} inputs, {len(found.outputs)} outputs"
+    when = f", in discrete time, every {found.period:g} s" if found.period else ""
+    rows = [_mode_row(mode) for mode in found.modes()]
+    yield TextTable((*head, "mostly"), rows, f"{model}: {size}{when}", head)
     if found.neutral:
-        echo(f"\nneutral    {', '.join(found.neutral)}")
+        yield f"\nneutral    {', '.join(found.neutral)}"
     if found.computed:
-        echo(f"computed   {', '.join(found.computed)}")
-    _print_drift(found, list(mechanism.coordinates))
+        yield f"computed   {', '.join(found.computed)}"
+    yield from _drift(found, coordinates)
     if matrices:
-        _print_matrices(found)
+        yield from _matrices(found)
 
 
-def _print_drift(found: LinearModel, coordinates: Sequence[str]) -> None:
+def _drift(found: LinearModel, coordinates: Sequence[str]) -> Iterator[str]:
     """Say where the operating point is no equilibrium; what only travels may go on."""
     rates = dict(zip(found.states, map(abs, found.drift), strict=False))
     for name in set(found.neutral).intersection(coordinates):
@@ -78,9 +74,9 @@ def _print_drift(found: LinearModel, coordinates: Sequence[str]) -> None:
     moving = [name for name, rate in rates.items() if rate > _STILL]
     if moving:
         most = max(moving, key=lambda name: float(rates[name]))
-        echo(
-            f"\nnote: this is no equilibrium, {most} changes: the modes are those of the moment;\n"
-            "      --at chooses another point, and lw.equilibrium finds one"
+        yield (
+            f"\nnote: this is not an equilibrium, {most} changes: the modes are those of the "
+            "moment;\n      --at chooses another point, and lw.equilibrium finds one"
         )
 
 
@@ -92,20 +88,17 @@ def _mode_row(mode: Mode) -> tuple[str, ...]:
     return text, f"{mode.frequency:.6g}", f"{mode.damping:.4g}", mostly
 
 
-def _print_matrices(found: LinearModel) -> None:
-    """Print the four matrices with the names of their rows and columns."""
-    from linkwright.cli.tables import print_table
-
-    named = (
+def _matrices(found: LinearModel) -> Iterator[str | TextTable]:
+    """Yield the four matrices with the names of their rows and columns."""
+    for letter, matrix, rows, columns in (
         ("A", found.a, found.states, found.states),
         ("B", found.b, found.states, found.inputs),
         ("C", found.c, found.outputs, found.states),
         ("D", found.d, found.outputs, found.inputs),
-    )
-    for letter, matrix, rows, columns in named:
+    ):
         if matrix.size:
-            echo()
             table = [
                 (name, *(f"{x:.6g}" for x in row)) for name, row in zip(rows, matrix, strict=True)
             ]
-            print_table((letter, *columns), table, title="", numbers=columns)
+            yield ""
+            yield TextTable((letter, *columns), table, numbers=columns)

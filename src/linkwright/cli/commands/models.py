@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-
-import typer
-
-from linkwright.cli.terminal import echo
+from linkwright.cli.results import CommandResult, TextTable
 
 
-def command(
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
-) -> None:
+def command() -> CommandResult:
     """List the shipped models.
 
     \b
@@ -20,22 +13,23 @@ def command(
       linkwright model list
       linkwright model list --json
     """
-    from linkwright.cli.tables import print_table
     from linkwright.models import MODELS, option_texts
 
-    if as_json:
-        info = [
-            {"name": name, "description": model.doc, "options": list(option_texts(name))}
+    options = {name: list(option_texts(name)) for name in MODELS}
+    brief = {
+        name: " ".join(texts) if len(texts) < 3 else f"{texts[0]} and {len(texts) - 1} more"
+        for name, texts in options.items()
+    }
+    return CommandResult(
+        [
+            {"name": name, "description": model.doc, "options": options[name]}
             for name, model in MODELS.items()
-        ]
-        echo(json.dumps(info, indent=2))
-        return
-    rows = [(name, model.doc, _brief(option_texts(name))) for name, model in MODELS.items()]
-    print_table(("model", "what", "options"), rows)
-
-
-def _brief(options: Sequence[str]) -> str:
-    """Return options as a cell of a table; the others are in `--json`."""
-    if len(options) > 2:
-        return f"{options[0]} and {len(options) - 1} more"
-    return " ".join(options)
+        ],
+        [
+            TextTable(
+                ("model", "what", "options"),
+                [(name, model.doc, brief[name]) for name, model in MODELS.items()],
+            )
+        ],
+        next="simulate pendulum",
+    )

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from linkwright.base.errors import InputError
-from linkwright.cli.terminal import echo
-
-if TYPE_CHECKING:
-    from linkwright.heritage import Indexer
-    from linkwright.mounts import MovePlan
+from linkwright.cli.results import CommandResult
 
 _DEVICE = "Where the indexer is: simulated, or the path of a serial port."
 
@@ -24,8 +19,7 @@ def command(
     mount: Annotated[str, typer.Argument(metavar="MOUNT", help="A mount with rotary drives.")],
     path: Annotated[Path, typer.Argument(metavar="PATH.toml", help="A line, circle or orbit.")],
     device: Annotated[str, typer.Option(metavar="DEVICE", help=_DEVICE)] = "simulated",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+) -> CommandResult:
     """Plan the moves of a mount along waypoints, and make them.
 
     All axes of a move have one acceleration and end together; a move that is asked for too fast
@@ -56,12 +50,13 @@ def command(
     aim = Aiming(mount)
     axes = [StepperAxis(home) for home in HOME_STEPS[: len(aim.actuators)]]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MoveWarning)  # they are told together
+        warnings.simplefilter("ignore", MoveWarning)  # they are printed together
         plan = plan_moves(task.path, aim, axes, task.speed)
+    notes = []
     if plan.stretched:
         first = ", ".join(map(str, plan.stretched[:5]))
         more = f" and {len(plan.stretched) - 5} more" if len(plan.stretched) > 5 else ""
-        echo(f"too fast, and stretched: moves to waypoints {first}{more}", err=True)
+        notes = [f"too fast, and stretched: moves to waypoints {first}{more}"]
     simulated = Indexer([StepperMotor() for _ in axes]) if device == "simulated" else None
     line = SerialLine(device) if simulated is None else SimulatedLine(simulated)
     driver = IndexerDriver(line, len(axes))
@@ -72,37 +67,27 @@ def command(
         driver.stop()
         raise
     steps = driver.positions()
-    told = _told(plan, steps, driver.pauses, simulated)
-    if as_json:
-        echo(json.dumps(told))
-        return
-    echo(f"{mount}: {told['waypoints']} waypoints in {plan.duration:.1f} s")
-    for name, degrees, count in zip(aim.actuators, _degrees(plan, steps), steps, strict=True):
-        echo(f"  {name} stands at {degrees:.3f}°, {count} steps from home")
-    if simulated is not None:
-        echo(f"  buffer: {told['fullest']} bytes at most, the host waited {driver.pauses} times")
-
-
-def _degrees(plan: MovePlan, steps: tuple[int, ...]) -> list[float]:
-    return [math.degrees(a.angle_at(s)) for a, s in zip(plan.axes, steps, strict=True)]
-
-
-def _told(
-    plan: MovePlan, steps: tuple[int, ...], pauses: int, device: Indexer | None
-) -> dict[str, object]:
-    """Return what has happened, as plain data."""
-    told: dict[str, object] = {
+    degrees = [math.degrees(a.angle_at(n)) for a, n in zip(plan.axes, steps, strict=True)]
+    data: dict[str, object] = {
         "waypoints": len(plan.steps),
-        "duration": plan.duration,
+        "duration_s": plan.duration,
         "stretched": list(plan.stretched),
         "steps": list(steps),
-        "degrees": _degrees(plan, steps),
-        "pauses": pauses,
+        "angles_deg": degrees,
+        "pauses": driver.pauses,
     }
-    if device is not None:
-        told |= {
-            "seconds": device.now,
-            "fullest": max(unit.fullest for unit in device.units),
-            "overflows": sum(unit.overflows for unit in device.units),
+    lines = [f"{mount}: {len(plan.steps)} waypoints in {plan.duration:.1f} s"]
+    lines += [
+        f"  {name} stands at {angle:.3f}°, {count} steps from home"
+        for name, angle, count in zip(aim.actuators, degrees, steps, strict=True)
+    ]
+    if simulated is not None:
+        fullest = max(unit.fullest for unit in simulated.units)
+        data |= {
+            "device_s": simulated.now,
+            "buffer_max_bytes": fullest,
+            "overflows": sum(unit.overflows for unit in simulated.units),
         }
-    return told
+        waits = f"the host waited {driver.pauses} times"
+        lines.append(f"  buffer: {fullest} bytes at most, {waits}")
+    return CommandResult(data, lines, notes)

@@ -7,15 +7,13 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.terminal import echo
+from linkwright.cli.options import Force, option
+from linkwright.cli.results import CommandResult
 
 
 def command(
     name: Annotated[str, typer.Argument(help="Name of the new model, or of its file.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="File to write. Default: NAME.toml."),
-    ] = None,
+    out: Annotated[Path | None, option("--out", "Default: NAME.toml.")] = None,
     template: Annotated[
         str,
         typer.Option(
@@ -27,8 +25,8 @@ def command(
             "cell (arms to serve), or any shipped model.",
         ),
     ] = "pendulum",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-) -> None:
+    force: Force = False,
+) -> CommandResult:
     """Write a commented text model, a laboratory, or a cell, to start from.
 
     \b
@@ -58,4 +56,8 @@ def command(
         text = model_text(template, file.stem)
     path = file if out is None else out
     write_text(path, text, replace=force)
-    echo(f"wrote {path}; `linkwright model check {path}` validates it")
+    return CommandResult(
+        {"file": path},
+        [f"wrote {path}; `linkwright model check {path}` validates it"],
+        next=f"model check {path}",
+    )

@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from linkwright.base.errors import InputError
-from linkwright.cli.models import DRAWN, INITIAL, MESH_DIRS, SCENE, SET, UNTIL, folders
-from linkwright.cli.terminal import echo
+from linkwright.cli.models import folders, read_asked
+from linkwright.cli.options import Drawn, Initial, MeshDirs, Scene, Set, Until, option
+from linkwright.cli.results import CommandResult
 
-_WHAT = typer.Argument(
-    ...,
-    metavar="REC|MODEL ...",
-    help="Recordings, a model or a robot file. The first is drawn in full, others as ghosts.",
-)
-_OUT = typer.Option(
-    None,
-    "-o",
-    "--out",
-    metavar="FILE",
-    help="The page to write. Default: next to the input, or in this folder.",
-)
+WHAT = "Recordings, a model or a robot file. The first is drawn in full, others as ghosts."
 
 
 def command(
-    what: list[str] = _WHAT,
-    out: Path | None = _OUT,
-    model: str = DRAWN,
-    root: list[Path] = MESH_DIRS,
-    scene_file: str = SCENE,
-    until: float | None = UNTIL,
-    settings: list[str] = SET,
-    initial: list[str] = INITIAL,
-    title: str = typer.Option("", "--title", metavar="TEXT", help="Title of the page."),
-    most: float = typer.Option(2.9, "--max-size", metavar="MB", help="Maximum size of the page."),
-    show: bool = typer.Option(False, "--open", help="Open the page in the browser."),
-) -> None:
+    what: Annotated[list[str], typer.Argument(metavar="REC|MODEL ...", help=WHAT)],
+    out: Annotated[
+        Path | None, option("--out", "A page (.html). Default: next to the input, or here.")
+    ] = None,
+    model: Drawn = "",
+    root: MeshDirs = None,
+    scene_file: Scene = "",
+    until: Until = None,
+    settings: Set = None,
+    initial: Initial = None,
+    title: Annotated[str, option("--title")] = "",
+    most: Annotated[
+        float, typer.Option("--max-size", metavar="MB", help="Maximum size of the page, MB.")
+    ] = 2.9,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> CommandResult:
     """Write an HTML page that plays a recording in any browser, offline.
 
     \b
@@ -47,7 +42,6 @@ def command(
       linkwright page robot.urdf --mesh-dir meshes
       linkwright page angles.csv --model robot.urdf --scene cell.toml
     """
-    from linkwright.cli.models import read_asked
     from linkwright.pages.page import page_notes, write_page
     from linkwright.recording.files import is_recording
     from linkwright.scene.motions import may_become, open_motion
@@ -65,14 +59,13 @@ def command(
         for n in what
     ]
     size = write_page(target, motions, title=title, most=int(most * 1e6))
-    for note in page_notes(motions):
-        echo(f"note: {note}", err=True)
+    notes = [f"note: {note}" for note in page_notes(motions)]
     info = f"{target}: {size / 1e6:.2f} MB"
-    if not show:
-        echo(f"{info}; open it in a browser, or add --open")
-        return
-    echo(info)
-    import webbrowser
+    if show:
+        import webbrowser
 
-    if not webbrowser.open(target.absolute().as_uri()):
-        echo(f"note: there is no browser here; open {target} in one", err=True)
+        if not webbrowser.open(target.absolute().as_uri()):
+            notes.append(f"note: there is no browser here; open {target} in one")
+    else:
+        info += "; open it in a browser, or add --open"
+    return CommandResult({"page": target, "size_mb": size / 1e6}, [info], notes)

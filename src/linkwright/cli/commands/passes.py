@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright.cli.terminal import echo
+from linkwright.cli.results import CommandResult, TextTable
+from linkwright.cli.satellites import (
+    Above,
+    Days,
+    Elements,
+    Satellites,
+    SiteFile,
+    Start,
+    find_passes,
+)
 
 if TYPE_CHECKING:
-    from linkwright.mounts import Pass, Passes
+    from linkwright.mounts import Pass
 
-ORBITS = "Elements of satellites: two lines, or an OMM as .json, .csv, .xml or KVN."
-SITE = "Where the antenna stands (.toml)."
 POINTS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
-START = "When to begin, UTC, such as 2026-11-16T12:00; by default the epoch of the elements."
 
 
 def command(
-    orbits: Annotated[Path, typer.Argument(metavar="ELEMENTS", help=ORBITS)],
-    site: Annotated[Path, typer.Option(metavar="FILE", help=SITE)],
-    days: Annotated[float, typer.Option(metavar="DAYS", help="How long to look.")] = 3.0,
-    above: Annotated[
-        float, typer.Option(metavar="DEGREES", help="Elevation from which a pass counts.")
-    ] = 10.0,
-    satellite: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Name or catalog number; may be repeated. Default: all."),
-    ] = None,
-    start: Annotated[str, typer.Option(metavar="TIME", help=START)] = "",
+    elements: Elements,
+    site: SiteFile,
+    days: Days = 3.0,
+    above: Above = 10.0,
+    satellite: Satellites = None,
+    start: Start = "",
     refraction: Annotated[
         bool, typer.Option("--refraction", help="Let the air lift the satellites.")
     ] = False,
     frequency: Annotated[
         float, typer.Option(metavar="MHZ", help="Print the Doppler shift at rise, MHz.")
     ] = 0.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+) -> CommandResult:
     """List the passes of satellites over a site: rise, culmination and set, in UTC.
 
     \b
@@ -46,46 +45,35 @@ def command(
       linkwright mount passes stations.json --site site.toml --days 3
       linkwright mount passes stations.json --site site.toml --satellite 25544 --json
     """
-    from linkwright.mounts import read_orbits, read_site
-    from linkwright.mounts.passes import find_passes
-
-    known, place = read_orbits(orbits), read_site(site)
-    chosen = [known[name] for name in satellite] if satellite else list(known)
-    found = [
-        find_passes(place, orbit, days, above, start or None, refraction=refraction)
-        for orbit in chosen
-    ]
-    if as_json:
-        rows = [_plain(p, frequency) for passes in found for p in passes]
-        said = [words for passes in found for words in passes.words]
-        echo(json.dumps({"site": place.name, "passes": rows, "words": said}, indent=2))
-        return
-    _print(place.name, found, frequency)
-    for passes in found:
-        for words in passes.words:
-            echo(words)
+    place, found = find_passes(elements, site, satellite, days, above, start, refraction=refraction)
+    words = [text for passes in found for text in passes.words]
+    rows = [p.as_dict(frequency * 1e6) for passes in found for p in passes]
+    return CommandResult(
+        {"site": place.name, "passes": rows, "words": words},
+        _text(place.name, [p for passes in found for p in passes], frequency, words),
+        next=f"mount keyholes {elements} --site {site}",
+    )
 
 
-def _print(site: str, found: list[Passes], frequency: float) -> None:
-    from linkwright.cli.tables import print_table
-
-    passes = sorted((p for passes in found for p in passes), key=lambda p: p.rise)
-    if not passes:
-        return
+def _text(
+    site: str, passes: Sequence[Pass], frequency: float, words: Sequence[str]
+) -> Iterator[str | TextTable]:
     columns = ["satellite", "rise (UTC)", "at", "highest", "elevation", "set", "at", "lasts", ""]
-    rows = [_row(p) for p in passes]
+    rows = [_row(p) for p in sorted(passes, key=lambda p: p.rise)]
     if frequency:
         columns.append("Doppler")
-        rows = [
-            [*row, f"{_shift(p, frequency) / 1e3:+.2f} kHz"]
-            for row, p in zip(rows, passes, strict=True)
-        ]
-    title = f"{len(passes)} passes over {site}"
-    print_table(columns, rows, title=title, numbers=["elevation", "lasts", "Doppler"])
+        for row, p in zip(rows, sorted(passes, key=lambda p: p.rise), strict=True):
+            shift = float(p.look(0.0).doppler(frequency * 1e6)[0])
+            row.append(f"{shift / 1e3:+.2f} kHz")
+    if rows:
+        title = f"{len(passes)} passes over {site}"
+        yield TextTable(columns, rows, title, ["elevation", "lasts", "Doppler"])
+    yield from words
 
 
 def _row(found: Pass) -> list[str]:
-    first, _, last = (_compass(found, t) for t in (0.0, found.culminates, found.duration))
+    azimuths = [float(found.look(t).azimuth[0]) for t in (0.0, found.duration)]
+    first, last = (f"{a:3.0f}° {POINTS[round(a / 45) % 8]}" for a in azimuths)
     minutes, seconds = divmod(round(found.duration), 60)
     hours, minutes = divmod(minutes, 60)
     lasts = f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
@@ -101,32 +89,3 @@ def _row(found: Pass) -> list[str]:
         lasts,
         up.get((found.rises, found.sets), "never sets"),
     ]
-
-
-def _compass(found: Pass, t: float) -> str:
-    azimuth = float(found.look(t).azimuth[0])
-    return f"{azimuth:3.0f}° {POINTS[round(azimuth / 45) % 8]}"
-
-
-def _shift(found: Pass, frequency: float) -> float:
-    return float(found.look(0.0).doppler(frequency * 1e6)[0])
-
-
-def _plain(found: Pass, frequency: float) -> dict[str, object]:
-    look = found.look([0.0, found.culminates, found.duration])
-    info: dict[str, object] = {
-        "satellite": found.orbit.name,
-        "number": found.orbit.number,
-        "rise": found.rise.isoformat(timespec="milliseconds"),
-        "top": found.top.isoformat(timespec="milliseconds"),
-        "set": found.set.isoformat(timespec="milliseconds"),
-        "duration": round(found.duration, 3),
-        "culmination": round(found.culmination, 4),
-        "azimuth": [round(float(a), 4) for a in look.azimuth],
-        "range": [round(float(r), 1) for r in look.range],
-        "rises": found.rises,
-        "sets": found.sets,
-    }
-    if frequency:
-        info["doppler"] = [round(float(f), 1) for f in look.doppler(frequency * 1e6)]
-    return info

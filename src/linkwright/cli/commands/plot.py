@@ -3,84 +3,71 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright.cli.terminal import echo
+from linkwright.cli.options import option
+from linkwright.cli.results import CommandResult
 
 if TYPE_CHECKING:
     from linkwright.recording import Recording
 
-_WHAT = typer.Argument(
-    ...,
-    metavar="REC [REC ...] [CHANNEL ...]",
-    help="One or more recordings (overlaid), then names of channels; * and ? match.",
-)
-_OUT = typer.Option(
-    None,
-    "-o",
-    "--out",
-    metavar="FILE",
-    help="Picture (.png, .svg, .pdf) or page (.html). Default: a PNG next to the recording.",
-)
-_VS = typer.Option(
-    None, "--vs", metavar="CHANNEL", help="Plot against this channel instead of time."
-)
+WHAT = "One or more recordings (overlaid), then names of channels; * and ? match."
 
 
-_LABEL = typer.Option([], "--label", metavar="TEXT", help="Legend text of a recording, in order.")
-_LOGO = typer.Option(None, "--logo", metavar="FILE", help="Picture (PNG or JPEG) on the page.")
+def _text(words: str, metavar: str = "TEXT") -> Any:
+    return typer.Option(metavar=metavar, help=words)
 
 
 def command(
-    what: list[str] = _WHAT,
-    vs: str | None = _VS,
-    fft: bool = typer.Option(False, "--fft", help="Plot the amplitude spectrum."),
-    rate: bool = typer.Option(False, "--rate", help="Plot time derivatives (also --d/dt)."),
-    cutoff: float = typer.Option(
-        0.0,
-        "--cutoff",
-        metavar="PERCENT",
-        help="Low-pass filter; cutoff in % of the Nyquist frequency.",
-    ),
-    title: str = typer.Option("", "--title", metavar="TEXT", help="Title of the picture."),
-    out: Path | None = _OUT,
-    terminal: bool = typer.Option(
-        False, "--terminal", help="Draw in the terminal instead of a file."
-    ),
-    names: bool = typer.Option(False, "--list", help="Only list the channels."),
-    symbols: int = typer.Option(0, "--symbols", metavar="N", help="Mark every Nth sample."),
-    smooth: bool = typer.Option(False, "--smooth", help="Draw smooth curves through the samples."),
-    legend: bool = typer.Option(True, "--legend/--no-legend", help="Draw a legend."),
-    label: list[str] = _LABEL,
-    x_limits: str = typer.Option("", "--x-limits", metavar="LOW,HIGH", help="Horizontal scale."),
-    y_limits: str = typer.Option("", "--y-limits", metavar="LOW,HIGH", help="Vertical scale."),
-    x_step: float | None = typer.Option(
-        None, "--x-step", metavar="STEP", help="Distance of horizontal ticks."
-    ),
-    y_step: float | None = typer.Option(
-        None, "--y-step", metavar="STEP", help="Distance of vertical ticks."
-    ),
-    x_label: str = typer.Option("", "--x-label", metavar="TEXT", help="Label of the x axis."),
-    y_label: str = typer.Option("", "--y-label", metavar="TEXT", help="Label of the y axis."),
-    page: str = typer.Option(
-        "", "--page", metavar="SIZE", help="Page in inches, as 11x8.5, or letter, a4, a5."
-    ),
-    origin: str = typer.Option(
-        "", "--origin", metavar="X,Y", help="Lower left corner of the axes on the page, inches."
-    ),
-    axes: str = typer.Option("", "--axes", metavar="SIZE", help="Lengths of the axes, as 9x6.5."),
-    logo: Path | None = _LOGO,
-    logo_at: str = typer.Option(
-        "", "--logo-at", metavar="X,Y", help="Lower left corner of the logo, inches."
-    ),
-    logo_size: float = typer.Option(
-        1.0, "--logo-size", metavar="INCHES", help="Width of the logo, inches."
-    ),
-) -> None:
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="REC [REC ...] [CHANNEL ...]", help=WHAT),
+    ],
+    vs: Annotated[
+        str | None, _text("Plot against this channel instead of time.", "CHANNEL")
+    ] = None,
+    fft: Annotated[bool, typer.Option("--fft", help="Plot the amplitude spectrum.")] = False,
+    rate: Annotated[
+        bool, typer.Option("--derivative", help="Plot time derivatives (also --d/dt).")
+    ] = False,
+    cutoff: Annotated[
+        float, _text("Low-pass filter; cutoff in % of the Nyquist frequency.", "PERCENT")
+    ] = 0.0,
+    title: Annotated[str, option("--title")] = "",
+    out: Annotated[
+        Path | None,
+        option(
+            "--out",
+            "A picture (.png, .svg, .pdf) or page (.html). Default: a PNG next to the recording.",
+        ),
+    ] = None,
+    terminal: Annotated[
+        bool, typer.Option("--terminal", help="Draw in the terminal instead of a file.")
+    ] = False,
+    names: Annotated[bool, typer.Option("--list", help="Only list the channels.")] = False,
+    symbols: Annotated[int, _text("Mark every Nth sample.", "N")] = 0,
+    smooth: Annotated[
+        bool, typer.Option("--smooth", help="Draw smooth curves through the samples.")
+    ] = False,
+    legend: Annotated[bool, typer.Option("--legend/--no-legend", help="Draw a legend.")] = True,
+    label: Annotated[list[str] | None, _text("Legend text of a recording, in order.")] = None,
+    x_limits: Annotated[str, _text("Horizontal scale.", "LOW,HIGH")] = "",
+    y_limits: Annotated[str, _text("Vertical scale.", "LOW,HIGH")] = "",
+    x_step: Annotated[float | None, _text("Distance of horizontal ticks.", "STEP")] = None,
+    y_step: Annotated[float | None, _text("Distance of vertical ticks.", "STEP")] = None,
+    x_label: Annotated[str, _text("Label of the x axis.")] = "",
+    y_label: Annotated[str, _text("Label of the y axis.")] = "",
+    page: Annotated[str, _text("Page in inches, as 11x8.5, or letter, a4, a5.", "SIZE")] = "",
+    origin: Annotated[str, _text("Lower left corner of the axes on the page, inches.", "X,Y")] = "",
+    axes: Annotated[str, _text("Lengths of the axes in inches, as 9x6.5.", "SIZE")] = "",
+    logo: Annotated[Path | None, _text("Picture (PNG or JPEG) on the page.", "FILE")] = None,
+    logo_at: Annotated[str, _text("Lower left corner of the logo, inches.", "X,Y")] = "",
+    logo_size: Annotated[float, _text("Width of the logo, inches.", "INCHES")] = 1.0,
+) -> CommandResult:
     """Plot the channels of a recording, grouped by unit.
 
     \b
@@ -91,18 +78,14 @@ def command(
       linkwright plot run.parquet q1 --page a4 --x-limits 0,2 --symbols 20 -o q1.pdf
     """
     from linkwright.recording import read_recording
+    from linkwright.recording.plot_format import PlotFormat
 
     files, channels = _parted(what)
     recordings = [read_recording(f) for f in files]
     if names:
-        _list(recordings[0])
-        return
+        return _list(recordings[0])
     if terminal:
-        _draw_in_terminal(recordings, channels, vs, fft, rate, cutoff)
-        return
-    from linkwright.recording.plot_format import PlotFormat
-
-    labels = label or _labels(files)
+        return CommandResult({}, _drawing(recordings, channels, vs, fft, rate, cutoff))
     layout = PlotFormat(
         symbols=symbols, smooth=smooth, legend=legend, x_limits=_pair(x_limits, "--x-limits"),
         y_limits=_pair(y_limits, "--y-limits"), x_step=x_step, y_step=y_step, x_label=x_label,
@@ -111,24 +94,20 @@ def command(
         logo_at=_pair(logo_at, "--logo-at") or PlotFormat().logo_at, logo_size=logo_size,
     )  # fmt: skip
     target = files[0].with_suffix(".png") if out is None else out
+    drawn: dict[str, Any] = {
+        "labels": label or _labels(files), "title": title, "vs": vs, "fft": fft, "rate": rate,
+        "cutoff": cutoff, "layout": layout,
+    }  # fmt: skip
     if target.suffix.lower() in (".html", ".htm"):
         from linkwright.base.files import write_text
         from linkwright.recording.report import report_page
 
-        page = report_page(
-            recordings, channels, labels=labels, title=title, vs=vs, fft=fft, rate=rate,
-            cutoff=cutoff, layout=layout,
-        )  # fmt: skip
-        write_text(target, page, replace=True)
+        write_text(target, report_page(recordings, channels, **drawn), replace=True)
     else:
         from linkwright.recording.plots import figure, save_figure
 
-        drawing = figure(
-            recordings, channels, labels=labels, title=title, vs=vs, fft=fft, rate=rate,
-            cutoff=cutoff, layout=layout,
-        )  # fmt: skip
-        save_figure(target, drawing)
-    echo(f"{target}")
+        save_figure(target, figure(recordings, channels, **drawn))
+    return CommandResult({"plot": target}, [str(target)], next=f"page {files[0]}")
 
 
 def _pair(text: str, option: str, between: str = ",") -> tuple[float, float] | None:
@@ -183,20 +162,23 @@ def _labels(files: Sequence[Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(f) for f in files]
 
 
-def _list(recording: Recording) -> None:
-    width = max((len(n) for n in recording.names), default=0)
-    for c in recording.printed.channels:
-        echo(f"{c.name:<{width}}  {c.unit:<10} {c.long}".rstrip())
+def _list(recording: Recording) -> CommandResult:
+    channels = recording.printed.channels
+    width = max((len(c.name) for c in channels), default=0)
+    return CommandResult(
+        [{"name": c.name, "unit": c.unit, "meaning": c.long} for c in channels],
+        [f"{c.name:<{width}}  {c.unit:<10} {c.long}".rstrip() for c in channels],
+    )
 
 
-def _draw_in_terminal(
+def _drawing(
     recordings: Sequence[Recording],
     channels: Sequence[str],
     vs: str | None,
     fft: bool,
     rate: bool,
     cutoff: float,
-) -> None:
+) -> Iterator[str]:
     from linkwright.recording.plots import drawn_lines
     from linkwright.recording.terminal import text_plot
 
@@ -205,4 +187,4 @@ def _draw_in_terminal(
         for name, x, curves in lines:
             shown = "" if unit in ("?", "1") else f" ({unit})"
             drawn = text_plot(x, curves, width=max(size.columns - 16, 20), height=8)
-            echo("\n".join([f"{name}{shown}", *drawn, ""]))
+            yield "\n".join([f"{name}{shown}", *drawn, ""])

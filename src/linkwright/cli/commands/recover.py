@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from linkwright.cli.terminal import echo
-
-_JOURNAL = typer.Argument(..., metavar="JOURNAL", help="The .journal file that the run left.")
-_OUT = typer.Option(
-    None,
-    "-o",
-    "--out",
-    metavar="FILE",
-    help="The recording to write. Default: the journal's name without .journal.",
-)
+from linkwright.cli.options import Force, option
+from linkwright.cli.results import CommandResult
 
 
 def command(
-    journal: Path = _JOURNAL,
-    out: Path | None = _OUT,
-    force: bool = typer.Option(False, "--force", help="Overwrite an existing file."),
-) -> None:
+    journal: Annotated[
+        Path, typer.Argument(metavar="JOURNAL", help="The .journal file that the run left.")
+    ],
+    out: Annotated[
+        Path | None,
+        option("--out", "The recording. Default: the journal's name without .journal."),
+    ] = None,
+    force: Force = False,
+) -> CommandResult:
     """Recover a recording from the journal of a killed or failed run.
 
     \b
@@ -50,4 +48,9 @@ def command(
             "the journal's name has no ending to leave out", file=journal, remedy="give --out"
         )
     keep_stream(target, replace(found, metadata=bare.metadata), replace=force)
-    echo(f"{count} samples of {len(found.channels)} channels up to t = {end:g} s are in {target}")
+    size = f"{count} samples of {len(found.channels)} channels up to t = {end:g} s"
+    return CommandResult(
+        {"recording": target, "samples": count, "channels": len(found.channels), "end_s": end},
+        [f"{size} are in {target}"],
+        next=f"plot {target}",
+    )

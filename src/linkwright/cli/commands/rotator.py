@@ -4,36 +4,35 @@ from __future__ import annotations
 
 import signal
 import threading
+from typing import Annotated
 
 import typer
 
+from linkwright.cli.options import option
 from linkwright.cli.terminal import echo
 
-_MOUNT = typer.Argument(..., metavar="MOUNT", help="A mount, such as mount-prismatic.")
-_PORT = typer.Option(4533, "--port", metavar="N", help="Where to listen; 0 picks a free port.")
-_HOST = typer.Option("127.0.0.1", "--host", metavar="NAME", help="Where to listen.")
-_SPEED = typer.Option(5.0, "--speed", metavar="DEG/S", help="The greatest speed.")
-_ACCELERATION = typer.Option(5.0, "--acceleration", metavar="DEG/S2", help="The acceleration.")
-_LOWEST = typer.Option(0.0, "--lowest", metavar="DEG", help="The lowest elevation.")
-_WATCHDOG = typer.Option(
-    10.0, "--watchdog", metavar="S", help="Silence after which a move in a direction ends."
-)
-_PARKS = typer.Option(False, "--park", help="Park after that silence, whatever was going on.")
-_EASYCOMM = typer.Option(False, "--easycomm", help="Listen on a pseudo-terminal too.")
-_STUDIO = typer.Option(False, "--studio", help="Show the mount and its path in the sky.")
+_WATCHDOG = "Silence after which a move in a direction ends, s."
 
 
 def command(
-    mount: str = _MOUNT,
-    port: int = _PORT,
-    host: str = _HOST,
-    speed: float = _SPEED,
-    acceleration: float = _ACCELERATION,
-    lowest: float = _LOWEST,
-    watchdog: float = _WATCHDOG,
-    park: bool = _PARKS,
-    easycomm: bool = _EASYCOMM,
-    studio: bool = _STUDIO,
+    mount: Annotated[
+        str, typer.Argument(metavar="MOUNT", help="A mount, such as mount-prismatic.")
+    ],
+    port: Annotated[int, option("--port")] = 4533,
+    host: Annotated[str, option("--host")] = "127.0.0.1",
+    speed: Annotated[float, option("--speed")] = 5.0,
+    acceleration: Annotated[
+        float, typer.Option(metavar="DEG/S2", help="The acceleration, deg/s^2.")
+    ] = 5.0,
+    lowest: Annotated[float, typer.Option(metavar="DEG", help="The lowest elevation, deg.")] = 0.0,
+    watchdog: Annotated[float, typer.Option(metavar="S", help=_WATCHDOG)] = 10.0,
+    park: Annotated[
+        bool, typer.Option("--park", help="Park after that silence, whatever was going on.")
+    ] = False,
+    easycomm: Annotated[
+        bool, typer.Option("--easycomm", help="Listen on a pseudo-terminal too.")
+    ] = False,
+    studio: Annotated[bool, option("--studio", "The mount and its path in the sky.")] = False,
 ) -> None:
     """Let programs for satellites drive a mount: Hamlib's rotctld protocol, by the clock.
 

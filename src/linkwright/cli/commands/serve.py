@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from linkwright.cli.cells import Authority, Certificate, Key
+from linkwright.cli.options import Force, option
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -25,29 +26,26 @@ if TYPE_CHECKING:
 
 _UNTIL = 10.0  # s of a virtual cell
 _BEYOND = "with TLS, sensors and lw.server.coordinate are started by hand, with certificates"
-_RECORD = typer.Option(
-    None, "--record", metavar="FILE", help="Record every tick, with the tape for replay."
-)
 
 
 def command(
-    cell: str = typer.Argument(
-        ..., metavar="CELL", help="A cell.toml, or the name of a cell that ships: cell1, axes2."
-    ),
-    virtual: bool = typer.Option(
-        False, "--virtual", help="As one System in virtual time, without a network."
-    ),
-    until: float | None = typer.Option(
-        None, "--until", metavar="S", help="End after S seconds; 10 with --virtual."
-    ),
-    record: Path | None = _RECORD,
-    listen: str | None = typer.Option(
-        None, "--listen", metavar="ADDRESS", help="Instead of the address in the file."
-    ),
+    cell: Annotated[
+        str,
+        typer.Argument(
+            metavar="CELL", help="A cell.toml, or the name of a cell that ships: cell1, axes2."
+        ),
+    ],
+    virtual: Annotated[bool, option("--virtual", "As one System.")] = False,
+    until: Annotated[float | None, option("--until", "With --virtual 10 by default.")] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Record every tick, with the tape for a rerun."),
+    ] = None,
+    listen: Annotated[str | None, option("--listen", "Default: that of the file.")] = None,
     certificate: Certificate = None,
     key: Key = None,
     authority: Authority = None,
-    force: bool = typer.Option(False, "--force", help="Overwrite an existing recording."),
+    force: Force = False,
 ) -> None:
     """Run a cell: live with a device process and on the network, or in virtual time.
 

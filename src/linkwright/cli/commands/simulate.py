@@ -2,95 +2,69 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from enum import StrEnum
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright.cli.models import INITIAL, MODEL, SET, TRUST, UNTIL
-from linkwright.cli.terminal import echo
+from linkwright.cli.models import read_settings
+from linkwright.cli.options import Base, Force, Initial, Model, Seed, Set, Trust, Until, option
+from linkwright.cli.results import CommandResult, TextTable
 from linkwright.simulation.settings import DEFAULTS, RunSettings
 
 if TYPE_CHECKING:
+    from linkwright.cli.progress import Show
     from linkwright.simulation.run import Run
 
-_OUT = typer.Option(
-    None,
-    "-o",
-    "--out",
-    metavar="FILE",
-    help="The recording: .parquet, .csv, .npz, .mcap, .erd or dNNNNN. Default: MODEL.parquet "
-    "(.npz without PyArrow) in this folder, replaced if it is there.",
+OUT = (
+    "A recording: .parquet, .csv, .npz, .mcap, .erd or dNNNNN. Default: MODEL.parquet (.npz "
+    "without PyArrow) in this folder, replaced if it is there."
 )
+METHOD = (
+    "dop853, dopri5, rodas4 (stiff); fixed steps: midpoint, rk4, semi-implicit, implicit-speeds "
+    "(strong damping), verlet."
+)
+REACTIONS = "Also record the reaction forces and moments in all joints."
+GROUND = "Add ground contact for a robot file: its own plane, or z = 0."
 _SHOWN = 12
 
 
-class _Base(StrEnum):
-    file = "file"
-    free = "free"
-    fixed = "fixed"
-
-
-_BASE = typer.Option(
-    _Base.file,
-    "--base",
-    metavar="KIND",
-    help="Base of a robot file: file (as in the file), free or fixed.",
-)
-
-
 def command(
-    model: str = MODEL,
-    until: float | None = UNTIL,
-    step: float | None = typer.Option(
-        None,
-        "--step",
-        metavar="H",
-        help="Step in s of a fixed-step method; otherwise the time between samples.",
-    ),
-    method: str = typer.Option(
-        DEFAULTS.method,
-        "--method",
-        metavar="NAME",
-        help="dop853, dopri5, rodas4 (stiff); fixed steps: midpoint, rk4, semi-implicit, "
-        "implicit-speeds (strong damping), verlet.",
-    ),
-    settings: list[str] = SET,
-    initial: list[str] = INITIAL,
-    every: int | None = typer.Option(
-        None, "--every", metavar="N", help="Record every N steps. Default: about 1000 samples."
-    ),
-    tolerance: float = typer.Option(
-        DEFAULTS.tolerance,
-        "--tolerance",
-        metavar="E",
-        help="Relative error per step of an adaptive method.",
-    ),
-    absolute: float | None = typer.Option(
-        None, "--absolute", metavar="E", help="The same for states near zero, in SI units."
-    ),
-    seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the noise."),
-    reactions: bool = typer.Option(
-        False, "--reactions", help="Also record the reaction forces and moments in all joints."
-    ),
-    ground: bool = typer.Option(
-        False,
-        "--ground",
-        help="Add ground contact for a robot file: its own plane, or z = 0.",
-    ),
-    base: _Base = _BASE,
-    no_limits: bool = typer.Option(False, "--no-limits", help="Ignore joint limits."),
-    trust: bool = TRUST,
-    out: Path | None = _OUT,
-    plot: bool = typer.Option(False, "--plot", help="Also plot the recording as a PNG."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print only errors."),
-    force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
-) -> None:
+    model: Model,
+    until: Until = None,
+    step: Annotated[
+        float | None,
+        option("--step", "Of a fixed-step method; otherwise the time between samples."),
+    ] = None,
+    method: Annotated[str, typer.Option(metavar="NAME", help=METHOD)] = DEFAULTS.method,
+    settings: Set = None,
+    initial: Initial = None,
+    every: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Record every N steps. Default: about 1000 samples."),
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(metavar="E", help="Relative error per step of an adaptive method.")
+    ] = DEFAULTS.tolerance,
+    absolute: Annotated[
+        float | None,
+        typer.Option(metavar="E", help="The same for states near zero, in SI units."),
+    ] = None,
+    seed: Seed = 0,
+    reactions: Annotated[bool, typer.Option("--reactions", help=REACTIONS)] = False,
+    ground: Annotated[bool, typer.Option("--ground", help=GROUND)] = False,
+    base: Annotated[Base, option("--base")] = Base.file,
+    no_limits: Annotated[bool, typer.Option("--no-limits", help="Ignore joint limits.")] = False,
+    trust: Trust = False,
+    out: Annotated[Path | None, option("--out", OUT)] = None,
+    plot: Annotated[bool, option("--plot")] = False,
+    force: Force = False,
+    quiet: bool = False,
+) -> CommandResult:
     """Simulate a model, and write a recording.
 
     \b
@@ -102,8 +76,6 @@ def command(
       linkwright simulate car --set STEER=0.02 --method rk4 --step 0.001 --out turn.csv
     """
     from linkwright.base.errors import InputError
-    from linkwright.cli.models import read_settings
-    from linkwright.cli.progress import run_bar
     from linkwright.models.runner import Request, run_model
     from linkwright.models.sources import stem_of
     from linkwright.models.starts import STARTS
@@ -122,11 +94,11 @@ def command(
         reactions,
         ground,
         not no_limits,
-        base.value,
+        _base_of(model, base),
     )
     ending = ".parquet" if find_spec("pyarrow") else ".npz"
     target = Path(stem_of(model) + ending) if out is None else out
-    with run_bar(f"simulating {model}", quiet=quiet or as_json) as show:
+    with _bar(model, quiet) as show:
         found = run_model(
             request,
             target,
@@ -135,21 +107,41 @@ def command(
             progress=show,
         )
     picture = _draw(found, target) if plot and len(found.recording) > 1 else None
-    if as_json:
-        echo(json.dumps(_told(found, picture), indent=2))
-    elif not quiet:
-        if model in STARTS and not initial:
-            shown = ", ".join(f"{n} = {v:g}" for n, v in STARTS[model].items())
-            echo(f"{model} starts with {shown}; --initial starts it otherwise")
-        _say(model, found, picture)
-    if found.failed:
-        _fail(found)
-    if found.interrupted:
-        raise typer.Exit(130)
+    start = {} if initial else STARTS.get(model, {})
+    return CommandResult(
+        lambda: _data(found, picture),
+        _text(model, found, start, picture),
+        next=f"plot {found.path}" if found.path is not None else "",
+        code=130 if found.interrupted else 0,
+        error=_failure(found) if found.failed else None,
+    )
 
 
-def _fail(found: Run) -> None:
-    """Raise the error of a run that could not go on."""
+def _bar(model: str, quiet: bool) -> AbstractContextManager[Show | None]:
+    """Return the bar that shows how far the run is, or nothing."""
+    if quiet:
+        return nullcontext()
+    from linkwright.cli.progress import run_bar
+
+    return run_bar(f"simulating {model}")
+
+
+def _base_of(model: str, base: Base) -> str:
+    """Return how the base of a robot file is held; `auto` lets go of one that walks."""
+    from linkwright.formats.robot.files import robot_format
+
+    if base is not Base.auto:
+        return base.value
+    if not Path(model).is_file() or robot_format(model) in (None, "text"):
+        return "file"
+    from linkwright.robots import Robot
+    from linkwright.scene.stance import walks
+
+    return "free" if walks(Robot(model), ()) else "file"
+
+
+def _failure(found: Run) -> Any:
+    """Return the error of a run that could not go on."""
     from linkwright.base.errors import DomainError
 
     kept = "nothing was recorded"
@@ -157,7 +149,7 @@ def _fail(found: Run) -> None:
         end = found.recording.times[-1]
         kept = f"{len(found.recording)} samples up to t = {end:.6g} s are in {found.path}"
     assert found.stop is not None
-    raise DomainError(f"the run stopped: {found.stop.reason}; {kept}", remedy=found.remedy)
+    return DomainError(f"the run stopped: {found.stop.reason}; {kept}", remedy=found.remedy)
 
 
 def _draw(found: Run, target: Path) -> Path:
@@ -169,84 +161,72 @@ def _draw(found: Run, target: Path) -> Path:
     return picture
 
 
-def _told(found: Run, picture: Path | None) -> dict[str, Any]:
-    """Return what happened, for machines."""
+def _data(found: Run, picture: Path | None) -> dict[str, Any]:
+    """Return what happened, for programs."""
     from linkwright.simulation.balance import balance
 
-    energies = balance(found.recording)
-    info: dict[str, Any] = {
-        "model": found.recording.metadata["model"],
-        "time": found.time,
+    about = found.recording.metadata
+    data: dict[str, Any] = {
+        "model": about["model"],
+        "time_s": found.time,
         "final": found.recording.final,
-        "energy": None if energies is None else energies.as_dict(),
+        "energy": balance(found.recording),
         "steps": found.steps,
-        "seconds": found.seconds,
-        "preparing": found.preparing,
+        "run_s": found.seconds,
+        "preparing_s": found.preparing,
         "samples": len(found.recording),
-        "events": [{"name": e.name, "time": e.time} for e in found.events],
-        "recording": None if found.path is None else str(found.path),
-        "method": found.recording.metadata["method"],
-        "step": found.recording.metadata["step"],
-        "hash": found.recording.metadata.get("hash", ""),
+        "events": [{"name": e.name, "time_s": e.time} for e in found.events],
+        "recording": found.path,
+        "method": about["method"],
+        "step_s": about["step"],
+        "hash": about.get("hash", ""),
     }
     if picture is not None:
-        info["plot"] = str(picture)
+        data["plot"] = picture
     if found.stop is not None:
-        info["stopped"] = dict(found.metadata["stopped"])
+        data["stopped"] = found.metadata["stopped"]
     if found.interrupted:
-        info["interrupted"] = True
-    return info
+        data["interrupted"] = True
+    return data
 
 
-def _say(model: str, found: Run, picture: Path | None) -> None:
-    """Say what happened, in words."""
+def _text(
+    model: str, found: Run, start: dict[str, float], picture: Path | None
+) -> Iterator[str | TextTable]:
+    """Yield what happened, in words."""
     from linkwright.cli.progress import brief_seconds, real_time
-    from linkwright.simulation.balance import balance
 
-    pace = real_time(found.time, found.seconds)
-    about = found.recording.metadata
-    echo(
-        f"{model}: {found.time:g} s simulated in {brief_seconds(found.seconds)} ({pace}), "
-        f"{found.steps:,} steps of {about['method']}, "
-        f"after {brief_seconds(found.preparing)} of preparing"
+    if start:
+        shown = ", ".join(f"{n} = {v:g}" for n, v in start.items())
+        yield f"{model} starts with {shown}; --initial starts it otherwise"
+    yield (
+        f"{model}: {found.time:g} s simulated in {brief_seconds(found.seconds)} "
+        f"({real_time(found.time, found.seconds)}), {found.steps:,} steps of "
+        f"{found.recording.metadata['method']}, after {brief_seconds(found.preparing)} of preparing"
     )
     if found.interrupted:
         kept = "nothing was recorded" if found.path is None else "what was recorded is kept"
-        echo(f"interrupted at t = {found.time:.6g} s; {kept}")
+        yield f"interrupted at t = {found.time:.6g} s; {kept}"
     elif found.stop is not None and not found.failed:
-        echo(found.stop.reason)
+        yield found.stop.reason
     for event in found.events[:_SHOWN]:
-        echo(f"event at t = {event.time:.6g} s: {event.name}")
+        yield f"event at t = {event.time:.6g} s: {event.name}"
     if len(found.events) > _SHOWN:
-        echo(f"and {len(found.events) - _SHOWN} more events")
-    for sentence in found.report:
-        echo(sentence)
-    _say_final(found)
-    energies = balance(found.recording.printed)
-    if energies is not None and energies.scale > 0:
-        worked = f", work of loads {energies.work:.6g} {energies.unit}" if energies.work else ""
-        if energies.drift is not None:
-            worked += f"; {abs(energies.drift):.2g} {energies.unit} unaccounted for"
-        elif worked and not about.get("driven"):
-            worked += " as sampled: end stops and loads that jump work between samples too"
-        echo(
-            f"energy: {energies.kinetic:.6g} {energies.unit} kinetic, "
-            f"{energies.potential:.6g} {energies.unit} potential; gain {energies.gain:.6g} "
-            f"{energies.unit}{worked}"
-        )
+        yield f"and {len(found.events) - _SHOWN} more events"
+    yield from found.report
+    yield from _final(found)
+    yield from _energy(found)
     if found.path is not None:
         size = f"{len(found.recording)} samples of {len(found.recording.channels)} channels"
-        echo(f"recording: {found.path} ({size})")
+        yield f"recording: {found.path} ({size})"
     if picture is not None:
-        echo(f"picture: {picture}")
+        yield f"picture: {picture}"
         if sys.stdout.isatty():
-            _draw_here(found)
+            yield from _drawing(found)
 
 
-def _say_final(found: Run) -> None:
-    """Print the last values of the channels."""
-    from linkwright.cli.tables import print_table
-
+def _final(found: Run) -> Iterator[str | TextTable]:
+    """Yield the last values of the channels."""
     if not len(found.recording):
         return
     printed = found.recording.printed
@@ -256,19 +236,36 @@ def _say_final(found: Run) -> None:
         for c in printed.channels
         if not c.name.startswith("energy.")
     ]
-    shown = rows if len(rows) <= 2 * _SHOWN else rows[: 2 * _SHOWN]
+    shown = rows[: 2 * _SHOWN]
     title = f"at t = {found.recording.times[-1]:g} s"
-    print_table(("channel", "value", "unit", "meaning"), shown, title=title, numbers=["value"])
+    yield TextTable(("channel", "value", "unit", "meaning"), shown, title, ["value"])
     if len(shown) < len(rows):
-        echo(f"and {len(rows) - len(shown)} more channels")
+        yield f"and {len(rows) - len(shown)} more channels"
 
 
-def _draw_here(found: Run) -> None:
-    """Draw the recording in the terminal."""
+def _energy(found: Run) -> Iterator[str]:
+    from linkwright.simulation.balance import balance
+
+    e = balance(found.recording.printed)
+    if e is None or not e.scale > 0:
+        return
+    worked = f", work of loads {e.work:.6g} {e.unit}" if e.work else ""
+    if e.drift is not None:
+        worked += f"; {abs(e.drift):.2g} {e.unit} unaccounted for"
+    elif worked and not found.recording.metadata.get("driven"):
+        worked += " as sampled: end stops and loads that jump work between samples too"
+    yield (
+        f"energy: {e.kinetic:.6g} {e.unit} kinetic, {e.potential:.6g} {e.unit} potential; gain "
+        f"{e.gain:.6g} {e.unit}{worked}"
+    )
+
+
+def _drawing(found: Run) -> Iterator[str]:
+    """Yield the recording, drawn in the terminal."""
     from linkwright.recording.plots import drawn_lines
     from linkwright.recording.terminal import text_plot
 
     for unit, lines in drawn_lines([found.recording], (), None, False, False, 0).items():
         for name, x, curves in lines:
             label = name if unit in ("?", "1") else f"{name} ({unit})"
-            echo("\n".join([label, *text_plot(x, curves, width=72, height=6), ""]))
+            yield "\n".join([label, *text_plot(x, curves, width=72, height=6), ""])

@@ -5,64 +5,38 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import suppress
-from enum import Enum
-from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from linkwright.base.errors import InputError
 from linkwright.cli.cells import Authority, Certificate, Client, Key, open_cell
-from linkwright.cli.models import DRAWN, INITIAL, MESH_DIRS, SCENE, SET, UNTIL, folders
+from linkwright.cli.models import folders, read_asked
+from linkwright.cli.options import Base, Drawn, Initial, MeshDirs, Scene, Set, Until, option
 from linkwright.cli.terminal import echo
 
-_WHAT = typer.Argument(
-    ...,
-    metavar="MODEL|REC|URDF|CELL ...",
-    help="A model, a robot file, or recordings: the first is drawn in full, others as ghosts. "
-    "Or a cell that runs, by its name or address.",
+WHAT = (
+    "A model, a robot file, or recordings: the first is drawn in full, others as ghosts. Or a cell "
+    "that runs, by its name or address."
 )
-_NAME = typer.Option(
-    [],
-    "--allow-host",
-    metavar="NAME",
-    help="Accept requests for this host name too (repeatable).",
-)
-
-
-class BaseOption(Enum):
-    """How the root of a robot is held."""
-
-    auto = "auto"
-    free = "free"
-    fixed = "fixed"
-    file = "file"
-
-
-_BASE = typer.Option(
-    BaseOption.auto,
-    "--base",
-    metavar="KIND",
-    help="Base of a robot file: auto (free for walking robots), free, fixed or file.",
-)
+NAME = "Accept requests for this host name too (repeatable)."
 
 
 def command(
-    what: list[str] = _WHAT,
-    browser: bool = typer.Option(True, "--browser/--no-browser", help="Open the browser."),
-    port: int = typer.Option(
-        0, "--port", metavar="N", help="Port to listen on; 0 picks a free one."
-    ),
-    host: str = typer.Option(
-        "127.0.0.1", "--host", metavar="ADDRESS", help="Address to listen on."
-    ),
-    allow_host: list[str] = _NAME,
-    model: str = DRAWN,
-    root: list[Path] = MESH_DIRS,
-    scene_file: str = SCENE,
-    until: float | None = UNTIL,
-    settings: list[str] = SET,
-    initial: list[str] = INITIAL,
-    base: BaseOption = _BASE,
+    what: Annotated[list[str], typer.Argument(metavar="MODEL|REC|URDF|CELL ...", help=WHAT)],
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the browser.")
+    ] = True,
+    port: Annotated[int, option("--port")] = 0,
+    host: Annotated[str, option("--host")] = "127.0.0.1",
+    allow_host: Annotated[list[str] | None, typer.Option(metavar="NAME", help=NAME)] = None,
+    model: Drawn = "",
+    root: MeshDirs = None,
+    scene_file: Scene = "",
+    until: Until = None,
+    settings: Set = None,
+    initial: Initial = None,
+    base: Annotated[Base, option("--base")] = Base.auto,
     client: Client = None,
     certificate: Certificate = None,
     key: Key = None,
@@ -79,7 +53,6 @@ def command(
       linkwright studio angles.csv --model robot.urdf --scene cell.toml
       linkwright studio cell1
     """
-    from linkwright.cli.models import read_asked
     from linkwright.studio.access import warning
     from linkwright.studio.cell_studio import is_cell, open_cell_studio
     from linkwright.studio.display import open_browser
@@ -92,7 +65,7 @@ def command(
                 remedy="leave out --model, --mesh-dir, --scene, --until, --set and --initial",
             )
         cell = open_cell(what[0], client, certificate, key, authority)
-        studio = open_cell_studio(cell, host=host, port=port, allowed=allow_host)
+        studio = open_cell_studio(cell, host=host, port=port, allowed=allow_host or ())
     else:
         asked = read_asked(until, settings, initial, model or what[0])
         studio = open_studio(
@@ -104,7 +77,7 @@ def command(
             base=base.value,
             host=host,
             port=port,
-            allowed=allow_host,
+            allowed=allow_host or (),
         )
     studio.again = shlex.join(["linkwright", *sys.argv[1:]])
     if info := warning(host):

@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright.cli.terminal import echo
+from linkwright.cli.options import Force, option
+from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
     from linkwright.sweeps.sweep import Sweep
 
-_FILE = typer.Argument(..., metavar="FILE", help="The plan of the sweep, a TOML file.")
-_OUT = typer.Option(
-    None,
-    "-o",
-    "--out",
-    metavar="FOLDER",
-    help="Folder for the Parquet files. Default: FILE.sweep next to FILE.",
-)
-
 
 def command(
-    file: Path = _FILE,
-    out: Path | None = _OUT,
-    cluster: str | None = typer.Option(
-        None, "--cluster", metavar="ADDRESS", help="Run on the workers of a Dask scheduler."
-    ),
-    threads: int | None = typer.Option(
-        None, "--threads", metavar="N", help="Number of threads. Default: all processors."
-    ),
-    resume: bool = typer.Option(False, "--resume", help="Continue an interrupted sweep."),
-    force: bool = typer.Option(False, "--force", help="Start over, discarding an earlier sweep."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print only errors."),
-) -> None:
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The plan of the sweep, a TOML file.")
+    ],
+    out: Annotated[
+        Path | None,
+        option("--out", "A folder of Parquet files. Default: FILE.sweep next to FILE."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on the workers of a Dask scheduler."),
+    ] = None,
+    threads: Annotated[int | None, option("--threads")] = None,
+    resume: Annotated[bool, option("--resume")] = False,
+    force: Force = False,
+    quiet: bool = False,
+) -> CommandResult:
     """Run a model for many parameters, initial values and seeds.
 
     The results are Parquet files.
@@ -61,6 +56,7 @@ def command(
     """
     from linkwright.base.errors import InputError
     from linkwright.cli.progress import part_bar
+    from linkwright.cli.terminal import echo
     from linkwright.sweeps.plans import read_plan
     from linkwright.sweeps.sweep import run_sweep
 
@@ -72,7 +68,7 @@ def command(
     folder = file.with_suffix(".sweep") if out is None else out
     begun = time.perf_counter()
     try:
-        with part_bar(f"sweeping {plan.model}", plan.count, quiet=quiet or as_json) as show:
+        with part_bar(f"sweeping {plan.model}", plan.count, quiet=quiet) as show:
             found = run_sweep(
                 plan,
                 folder,
@@ -86,45 +82,15 @@ def command(
         echo(f"interrupted; what is done is in {folder}, --resume goes on", err=True)
         raise typer.Exit(130) from None
     seconds = time.perf_counter() - begun
-    if as_json:
-        echo(json.dumps(_told(found, seconds), indent=2))
-    elif not quiet:
-        _say(found, seconds)
+    return CommandResult(found.as_dict() | {"run_s": seconds}, _text(found, seconds))
 
 
-def _columns(found: Sweep) -> list[str]:
-    return [f"{name}.{kept}" for name, many in found.plan.wanted.items() for kept in many]
-
-
-def _told(found: Sweep, seconds: float) -> dict[str, object]:
-    import numpy as np
-
-    stopped = int(np.isfinite(found["stopped"]).sum())
-    return {
-        "runs": len(found),
-        "stopped": stopped,
-        "seconds": seconds,
-        "folder": str(found.folder),
-        "columns": list(found.columns),
-    }
-
-
-def _say(found: Sweep, seconds: float) -> None:
-    import numpy as np
-
+def _text(found: Sweep, seconds: float) -> Iterator[str | TextTable]:
     from linkwright.cli.progress import brief_seconds
-    from linkwright.cli.tables import print_table
 
-    echo(f"{len(found):,} runs of {found.plan.until:g} s in {brief_seconds(seconds)}")
-    stopped = int(np.isfinite(found["stopped"]).sum())
-    if stopped:
-        echo(f"{stopped:,} of them ended early; see the column `stopped`")
-    rows = []
-    for name in _columns(found)[:24]:
-        good = found[name][np.isfinite(found[name])]
-        if len(good):
-            numbers = (good.mean(), good.std(), good.min(), good.max())
-            rows.append((name, *(f"{x:.6g}" for x in numbers)))
-    columns = ("quantity", "mean", "std", "min", "max")
-    print_table(columns, rows, numbers=columns[1:])
-    echo(f"results: {found.folder}")
+    yield f"{len(found):,} runs of {found.plan.until:g} s in {brief_seconds(seconds)}"
+    if found.stopped:
+        yield f"{found.stopped:,} of them ended early; see the column `stopped`"
+    columns, *rows = found.table()
+    yield TextTable(columns, rows, numbers=columns[1:])
+    yield f"results: {found.folder}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from linkwright.base.errors import Error, InputError
 from linkwright.base.reprs import brief
+from linkwright.cli.options import Force, Set, option
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -25,28 +26,26 @@ _ACTIONS = {
     "debug": "CODE DATA",
 }
 
-_ACTION = typer.Argument(..., metavar="ACTION", help="new, assemble, list, run or debug.")
-_FILES = typer.Argument(None, metavar="FILES", help="SOURCE of assemble, CODE, or CODE and DATA.")
-_SETTINGS = typer.Option(
-    [], "--set", metavar="NAME=NUMBER", help="With assemble: a value of the source, as in n=4."
-)
-_OUT = typer.Option(
-    None, "-o", "--out", metavar="FILE", help="With assemble: the code, else beside the source."
-)
-_SCRIPT = typer.Option(
-    None, "--script", metavar="FILE", help="With debug: a file of its commands, or - for a pipe."
-)
-
 
 def command(
-    action: str = _ACTION,
-    files: list[Path] | None = _FILES,
-    settings: list[str] = _SETTINGS,
-    out: Path | None = _OUT,
-    script: str | None = _SCRIPT,
-    warn: bool = typer.Option(False, "-w", help="Note questionable transfers too."),
-    as_json: bool = typer.Option(False, "--json", help="With run: print JSON."),
-    force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
+    action: Annotated[
+        str, typer.Argument(metavar="ACTION", help="new, assemble, list, run or debug.")
+    ],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILES", help="SOURCE of assemble, CODE, or CODE and DATA."),
+    ] = None,
+    settings: Set = None,
+    out: Annotated[
+        Path | None, option("--out", "With assemble: the code. Default: beside the source.")
+    ] = None,
+    script: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="With debug: a file of its commands, or - for a pipe."),
+    ] = None,
+    warn: Annotated[bool, typer.Option("-w", help="Note questionable transfers too.")] = False,
+    as_json: Annotated[bool, option("--json", "With run.")] = False,
+    force: Force = False,
 ) -> None:
     """Assemble, run and debug programs of a systolic array of 256 elements.
 
@@ -78,7 +77,7 @@ def command(
     if action == "new":
         _new(force)
     elif action == "assemble":
-        _assemble(given[0], settings, out, force)
+        _assemble(given[0], settings or [], out, force)
     elif action == "list":
         _list(given[0])
     elif action == "run":

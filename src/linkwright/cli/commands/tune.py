@@ -2,56 +2,57 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from linkwright.base.errors import InputError, suggestion
 from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key, open_cell
-from linkwright.cli.terminal import echo
+from linkwright.cli.options import option
+from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
     from linkwright.linear.gains import ProposedGains
-    from linkwright.linear.tuning import StepMeasures
-    from linkwright.server.experiments import AxisBench, RelayResult, SweepResult
+    from linkwright.server.experiments import AxisBench
 
 TESTS = ("step", "sweep", "relay")
-TEST = typer.Option(
-    list(TESTS), "--test", metavar="TEST", help="step, sweep or relay; all by default."
-)
+APPLY = "Set the gains that the last test proposes, and step again."
 
 
 def command(
     cell: Cell,
-    axis: str = typer.Argument(metavar="AXIS", help="Such as puma.3."),
-    tests: list[str] = TEST,
-    virtual: bool = typer.Option(
-        False, "--virtual", help="CELL is a cell.toml, or a shipped cell; no network is needed."
-    ),
-    amplitude: float = typer.Option(0.005, "--amplitude", metavar="A", help="rad or m."),
-    low: float = typer.Option(5.0, "--low", metavar="W", help="Lowest of the sweep, rad/s."),
-    high: float = typer.Option(300.0, "--high", metavar="W", help="Highest of the sweep, rad/s."),
-    points: int = typer.Option(14, "--points", metavar="N", help="Of the sweep."),
-    margin: float = typer.Option(
-        60.0, "--margin", metavar="DEG", help="Phase margin of proposed gains."
-    ),
-    seconds: float = typer.Option(2.0, "--seconds", metavar="S", help="Of step and relay."),
-    apply: bool = typer.Option(
-        False, "--apply", help="Set the gains that the last test proposes, and step again."
-    ),
-    plot: str | None = typer.Option(
-        None, "--plot", metavar="FILE", help="Bode plot of the sweep: .png, .svg or .pdf."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    axis: Annotated[str, typer.Argument(metavar="AXIS", help="Such as puma.3.")],
+    tests: Annotated[
+        list[str] | None,
+        typer.Option("--test", metavar="TEST", help="step, sweep or relay (repeatable); all."),
+    ] = None,
+    virtual: Annotated[bool, option("--virtual", "CELL is a file, or ships.")] = False,
+    amplitude: Annotated[float, typer.Option(metavar="A", help="Of each test, rad or m.")] = 0.005,
+    low: Annotated[
+        float, typer.Option(metavar="W", help="Lowest frequency of the sweep, rad/s.")
+    ] = 5.0,
+    high: Annotated[
+        float, typer.Option(metavar="W", help="Highest frequency of the sweep, rad/s.")
+    ] = 300.0,
+    points: Annotated[int, option("--points", "Of the sweep.")] = 14,
+    margin: Annotated[
+        float, typer.Option(metavar="DEG", help="Phase margin of proposed gains, deg.")
+    ] = 60.0,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", help="Duration of step and relay, s.")
+    ] = 2.0,
+    apply: Annotated[bool, typer.Option("--apply", help=APPLY)] = False,
+    out: Annotated[
+        Path | None, option("--out", "A Bode plot of the sweep: .png, .svg or .pdf.")
+    ] = None,
     client: Client = None,
     certificate: Certificate = None,
     key: Key = None,
     authority: Authority = None,
-) -> None:
+) -> CommandResult:
     """Measure the loop of one axis, and propose gains: step, sweep and relay.
 
     The arm is enabled and holds still but for the experiment, which its loop makes in ticks.
@@ -60,17 +61,18 @@ def command(
     \b
     Examples:
       linkwright cell tune cell1 puma.3
-      linkwright cell tune cell1 puma.3 --test sweep --plot bode.svg
+      linkwright cell tune cell1 puma.3 --test sweep -o bode.svg
       linkwright cell tune axes2 plane.1 --virtual --apply
     """
+    tests = tests or list(TESTS)
     for test in tests:
         if test not in TESTS:
             raise InputError(
                 f"there is no test {test!r}",
                 remedy=suggestion(test, TESTS, f"take {', '.join(TESTS)}"),
             )
-    if plot is not None and "sweep" not in tests:
-        raise InputError("--plot shows the sweep", remedy="add --test sweep")
+    if out is not None and "sweep" not in tests:
+        raise InputError("--out shows the sweep", remedy="add --test sweep")
     if not 0 < low < high or points < 3:
         raise InputError(
             f"{points} points from {low:g} to {high:g} rad/s are no sweep",
@@ -83,25 +85,21 @@ def command(
     )
     with opened as bench:
         before = (bench.kp, bench.kd)
-        found = _measured(bench, tests, amplitude, seconds, (low, high, points), margin)
+        given = (amplitude, seconds, (low, high, points), margin)
+        found = _measured(bench, tests, *given)
         proposed = [gains for gains in map(_proposed, found.values()) if gains is not None]
+        lines = []
         if apply and proposed:
             bench.set_gains(proposed[-1].kp, proposed[-1].kd)
-            found |= _measured(
-                bench, ["step"], amplitude, seconds, (low, high, points), margin, "after"
-            )
-        if plot is not None:
+            found["after_step"] = _measured(bench, ["step"], *given)["step"]
+            lines = [f"set: kp = {bench.kp:.6g}, kd = {bench.kd:.6g}"]
+        if out is not None:
             from linkwright.recording.plots import save_figure
 
-            save_figure(plot, found["sweep"].loop.bode(found["sweep"].closed))
-        if as_json:
-            echo(json.dumps(_told(bench.axis, before, found), indent=2))
-        else:
-            _show(bench.axis, before, found)
-            if plot is not None:
-                echo(f"\n{plot} written")
-            if apply and proposed:
-                echo(f"set: kp = {bench.kp:.6g}, kd = {bench.kd:.6g}")
+            save_figure(out, found["sweep"].loop.bode(found["sweep"].closed))
+        data = {"axis": bench.axis, "kp": before[0], "kd": before[1], **_data(found)}
+        text = [*_text(bench.axis, before, found), *lines]
+        return CommandResult(data, text, files={"bode_plot": out})
 
 
 @contextmanager
@@ -133,30 +131,24 @@ def _remote(
 
 def _measured(
     bench: AxisBench,
-    tests: list[str],
+    tests: Sequence[str],
     amplitude: float,
     seconds: float,
     sweep: tuple[float, float, int],
     margin: float,
-    prefix: str = "",
 ) -> dict[str, Any]:
     import numpy as np
 
     from linkwright.server.experiments import relay_trial, step_experiment, sweep_experiment
 
-    low, high, points = sweep
     found: dict[str, Any] = {}
-    for test in TESTS:
-        name = f"{prefix} {test}".strip()
-        if test not in tests:
-            continue
-        if test == "step":
-            found[name] = step_experiment(bench, amplitude, seconds=seconds)
-        elif test == "sweep":
-            w = np.geomspace(low, high, points)
-            found[name] = sweep_experiment(bench, amplitude, w, margin=margin)
-        else:
-            found[name] = relay_trial(bench, amplitude, seconds=seconds, margin=margin)
+    if "step" in tests:
+        found["step"] = step_experiment(bench, amplitude, seconds=seconds)
+    if "sweep" in tests:
+        w = np.geomspace(*sweep)
+        found["sweep"] = sweep_experiment(bench, amplitude, w, margin=margin)
+    if "relay" in tests:
+        found["relay"] = relay_trial(bench, amplitude, seconds=seconds, margin=margin)
     return found
 
 
@@ -164,83 +156,25 @@ def _proposed(result: Any) -> ProposedGains | None:
     return getattr(result, "gains", None)
 
 
-def _show(axis: str, gains_before: tuple[float, float], found: dict[str, Any]) -> None:
-    from linkwright.cli.tables import print_table
-
-    echo(f"{axis}: kp = {gains_before[0]:.6g}, kd = {gains_before[1]:.6g}")
+def _text(
+    axis: str, before: tuple[float, float], found: dict[str, Any]
+) -> Iterator[str | TextTable]:
+    yield f"{axis}: kp = {before[0]:.6g}, kd = {before[1]:.6g}"
     for name, result in found.items():
-        echo()
-        rows = _ROWS[name.split()[-1]](result)
-        print_table((name, ""), rows, title="", numbers=("",))
+        yield ""
+        yield TextTable((name.replace("_", " "), ""), result.rows(), numbers=("",))
     for name, result in found.items():
         gains = _proposed(result)
         if gains is not None:
             numbers = f"kp = {gains.kp:.6g}, kd = {gains.kd:.6g}"
-            echo(f"\nproposed by the {name}: {numbers} ({gains.source})")
+            yield f"\nproposed by the {name}: {numbers} ({gains.source})"
 
 
-def _step(result: StepMeasures) -> list[tuple[str, str]]:
-    return [
-        ("rise time, 10 to 90 %", _time(result.rise)),
-        ("overshoot", f"{100 * result.overshoot:.3g} %"),
-        ("settling time, 2 %", _time(result.settling)),
-        ("final error", f"{100 * result.error:.3g} %"),
-    ]
-
-
-def _sweep(result: SweepResult) -> list[tuple[str, str]]:
-    m = result.margins
-    return [
-        ("crossover", f"{m.phase_frequency:.4g} rad/s"),
-        ("phase margin", f"{m.degrees:.3g} deg"),
-        ("gain margin", f"{m.decibels:.3g} dB" if math.isfinite(m.gain) else "beyond the sweep"),
-        ("delay margin", _time(m.delay)),
-        ("modulus margin", f"{m.modulus:.3g}"),
-    ]
-
-
-def _relay(result: RelayResult) -> list[tuple[str, str]]:
-    return [
-        ("oscillates at", f"{result.frequency:.4g} rad/s"),
-        ("period", _time(2 * math.pi / result.frequency)),
-        ("spread of periods", f"{100 * result.spread:.2g} %"),
-    ]
-
-
-_ROWS: dict[str, Callable[[Any], list[tuple[str, str]]]] = {
-    "step": _step,
-    "sweep": _sweep,
-    "relay": _relay,
-}
-
-
-def _time(seconds: float) -> str:
-    if not math.isfinite(seconds):
-        return "not reached"
-    return f"{1e3 * seconds:.4g} ms" if seconds < 1 else f"{seconds:.4g} s"
-
-
-def _told(axis: str, gains_before: tuple[float, float], found: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"axis": axis, "kp": gains_before[0], "kd": gains_before[1]}
+def _data(found: dict[str, Any]) -> dict[str, Any]:
+    data = {}
     for name, result in found.items():
-        if name.endswith("sweep"):
-            values = {
-                "frequencies": result.loop.frequencies.tolist(),
-                "loop": [[v.real, v.imag] for v in result.loop.values],
-                "margins": _plain(result.margins),
-            }
-        elif name.endswith("relay"):
-            values = {"frequency": result.frequency, "spread": result.spread}
-        else:
-            values = _plain(result)
+        data[name] = result.as_dict()
         gains = _proposed(result)
         if gains is not None:
-            values["gains"] = {"kp": gains.kp, "kd": gains.kd, "source": gains.source}
-        told[name] = values
-    return told
-
-
-def _plain(result: Any) -> dict[str, Any]:
-    """Return the numbers of a result; what is not finite is null."""
-    found = {name: getattr(result, name) for name in result.__dataclass_fields__}
-    return {name: value if math.isfinite(value) else None for name, value in found.items()}
+            data[name]["gains"] = {"kp": gains.kp, "kd": gains.kd, "source": gains.source}
+    return data

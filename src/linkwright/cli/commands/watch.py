@@ -6,11 +6,13 @@ import json
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key, open_cell
+from linkwright.cli.options import option
+from linkwright.cli.results import plain
 from linkwright.cli.terminal import echo, harmless
 
 if TYPE_CHECKING:
@@ -21,9 +23,9 @@ COLUMNS = ("arm", "life", "moving", "q", "target", "current", "taken", "done", "
 
 def command(
     cell: Cell,
-    once: bool = typer.Option(False, "--once", help="Print one state and end."),
-    as_json: bool = typer.Option(False, "--json", help="Print states as lines of JSON."),
-    rate: float = typer.Option(10.0, "--rate", metavar="HZ", help="States a second."),
+    once: Annotated[bool, typer.Option("--once", help="Print one state and end.")] = False,
+    as_json: Annotated[bool, option("--json", "A line for each state.")] = False,
+    rate: Annotated[float, option("--rate")] = 10.0,
     client: Client = None,
     certificate: Certificate = None,
     key: Key = None,
@@ -115,24 +117,16 @@ def _rows(cell: RemoteCell) -> list[tuple[str, ...]]:
 
 def _told(cell: RemoteCell) -> dict[str, Any]:
     frame = cell.frame
-    interval = cell.states.interval
     loop = {n: v for n, v in frame.values.items() if n.startswith("cell.")}
-    arms = {
-        name: {
-            field: [None if math.isnan(x) else x for x in value.tolist()]
-            if hasattr(value, "tolist")
-            else value
-            for field in state.__dataclass_fields__
-            for value in (getattr(state, field),)
+    found: dict[str, Any] = plain(
+        {
+            "cell": cell.name,
+            "tick": frame.tick,
+            "clock": frame.clock,
+            "age_s": cell.age,
+            "interval_s": cell.states.interval,
+            "loop": loop,
+            "arms": _states(cell),
         }
-        for name, state in _states(cell).items()
-    }
-    return {
-        "cell": cell.name,
-        "tick": frame.tick,
-        "clock": frame.clock,
-        "age": cell.age,
-        "interval": None if math.isnan(interval) else interval,
-        "loop": loop,
-        "arms": arms,
-    }
+    )
+    return found

@@ -53,7 +53,7 @@ class SharedDriver(LinkDriver):
             if time.monotonic() >= end or self._hopeless():
                 raise Error(
                     f"no robot is at {self.place}",
-                    remedy="start it, or `linkwright lab fake-robot SOURCE --at URL`, simulated",
+                    remedy="start it, or `linkwright lab fake-robot SOURCE --listen URL`",
                 )
             time.sleep(0.01)
         self.greet(read_greeting((folder / ROBOT).read_bytes()))

@@ -77,7 +77,7 @@ class SocketDriver(LinkDriver):
                 time.sleep(min(0.02, max(0.0, end - time.monotonic())))
         raise Error(
             f"no robot answers at {self.place}",
-            remedy="start it; `linkwright lab fake-robot SOURCE --at URL` is a simulated one",
+            remedy="start it; `linkwright lab fake-robot SOURCE --listen URL` is a simulated one",
         )
 
     def close(self) -> None:

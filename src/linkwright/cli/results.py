@@ -1,0 +1,143 @@
+"""What a command has found, and how it is shown: text and tables for people, JSON for programs.
+
+A command returns a `CommandResult`. `shown` gives it the options ``--json`` and ``--quiet``, prints
+what came of it, where it is and what one would type next, and ends with its exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from linkwright.base.errors import Error
+from linkwright.cli.options import option
+from linkwright.cli.terminal import echo
+
+__all__ = ["CommandResult", "TextTable", "labeled", "plain", "shown"]
+
+
+class TextTable(NamedTuple):
+    """A table: its columns, its rows, a title, and which columns hold numbers."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    numbers: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """What a command has found.
+
+    >>> CommandResult({"mass_kg": 2.0}, ["2 kg"]).code
+    0
+    """
+
+    data: Any  # for `--json`: plain data, a result that has `as_dict`, or what returns one
+    text: Iterable[str | TextTable] = ()  # for people, made only where it is shown
+    notes: Sequence[str] = ()  # on stderr, also beside JSON
+    files: Mapping[str, str | Path | None] = field(default_factory=dict)  # by what they are
+    next: str = ""  # what one would type next, after `linkwright`
+    code: int = 0
+    error: Error | None = None  # which ends the command after all this was shown
+
+
+def shown(command: Callable[..., CommandResult]) -> Callable[..., None]:
+    """Return a command that prints its result, with the options ``--json`` and ``--quiet``.
+
+    One with an argument `quiet` gets whether its result is all that is to be printed.
+    """
+    given = signature(command, eval_str=True)
+
+    @wraps(command)
+    def run(*, as_json: bool = False, quiet: bool = False, **arguments: Any) -> None:
+        if "quiet" in given.parameters:
+            arguments["quiet"] = quiet or as_json
+        result = command(**arguments)
+        _print(result, as_json=as_json, quiet=quiet)
+        if result.error is not None:
+            raise result.error
+        if result.code:
+            raise typer.Exit(result.code)
+
+    own = [p for p in given.parameters.values() if p.name != "quiet"]
+    more = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+        for name, annotation in (
+            ("as_json", Annotated[bool, option("--json")]),
+            ("quiet", Annotated[bool, option("--quiet")]),
+        )
+    ]
+    vars(run)["__signature__"] = given.replace(
+        parameters=[*own, *more], return_annotation=Parameter.empty
+    )
+    run.__annotations__ = {}
+    return run
+
+
+def _print(result: CommandResult, *, as_json: bool, quiet: bool) -> None:
+    quiet = quiet and result.code != 1  # what is wrong is always said
+    if not quiet:
+        for note in result.notes:
+            echo(note, err=True)
+    written = {what: str(path) for what, path in result.files.items() if path is not None}
+    if as_json:
+        data = plain(result.data() if callable(result.data) else result.data)
+        echo(json.dumps(data | written if isinstance(data, dict) else data, indent=2))
+        return
+    if quiet:
+        return
+    from linkwright.cli import tables
+
+    for part in result.text:
+        if isinstance(part, TextTable):
+            tables.print_table(part.columns, part.rows, title=part.title, numbers=part.numbers)
+        else:
+            echo(part)
+    for what, path in written.items():
+        echo(f"{what}: {path}")
+    if result.next and sys.stdout.isatty():  # a pipe gets the result alone
+        echo(f"next: linkwright {result.next}")
+
+
+def plain(value: Any) -> Any:
+    """Return a result as what JSON can hold: arrays as lists, null for what is not finite.
+
+    >>> plain({"gain": math.inf, "at": (Path("a.csv"), 1.5)})
+    {'gain': None, 'at': ['a.csv', 1.5]}
+    """
+    if hasattr(value, "as_dict"):
+        return plain(value.as_dict())
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, (str, bool)) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, Iterable):
+        return [plain(each) for each in value]
+    return str(value)
+
+
+def labeled(rows: Iterable[tuple[str, object]], width: int = 12) -> list[str]:
+    """Return lines of a label and what it stands for.
+
+    >>> labeled([("bodies", "rod")], 8)
+    ['bodies   rod']
+    """
+    return [f"{label:<{width}} {text}" for label, text in rows]
