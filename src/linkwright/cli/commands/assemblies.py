@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright.cli.models import open_model, read_settings
-from linkwright.cli.options import Model, Set, Trust, option
+from linkwright.cli.options import Model, Set, Trust, open_model, option, read_settings
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwright.base.errors import InputError
-from linkwright.cli.models import open_model, read_range, read_settings
-from linkwright.cli.options import Initial, Model, Set, Trust, option
+from linkwright.cli.options import (
+    Initial,
+    Model,
+    Set,
+    Trust,
+    open_model,
+    option,
+    read_range,
+    read_settings,
+)
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:

@@ -7,8 +7,16 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.models import open_model, read_settings
-from linkwright.cli.options import Force, Formulation, Model, Set, Trust, option
+from linkwright.cli.options import (
+    Force,
+    Formulation,
+    Model,
+    Set,
+    Trust,
+    open_model,
+    option,
+    read_settings,
+)
 from linkwright.cli.results import CommandResult
 
 TARGET = (

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright.cli.models import open_model
-from linkwright.cli.options import Formulation, Model, Set
+from linkwright.cli.options import Formulation, Model, Set, open_model
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.cli.terminal import echo
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright.base.errors import Error, InputError, suggestion
-from linkwright.cli.models import read_settings
-from linkwright.cli.options import Force, Model, Seed, Set, Until, option
+from linkwright.cli.options import Force, Model, Seed, Set, Until, option, read_settings
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:

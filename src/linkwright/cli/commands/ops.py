@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright.base.errors import InputError
-from linkwright.cli.models import open_mechanism
-from linkwright.cli.options import Formulation, Model, Seed, Set
+from linkwright.cli.options import Formulation, Model, Seed, Set, open_mechanism
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.cli.terminal import echo
 

@@ -8,8 +8,17 @@ from typing import Annotated
 import typer
 
 from linkwright.base.errors import InputError
-from linkwright.cli.models import folders, read_asked
-from linkwright.cli.options import Drawn, Initial, MeshDirs, Scene, Set, Until, option
+from linkwright.cli.options import (
+    Drawn,
+    Initial,
+    MeshDirs,
+    Scene,
+    Set,
+    Until,
+    folders,
+    option,
+    read_asked,
+)
 from linkwright.cli.results import CommandResult
 
 WHAT = "Recordings, a model or a robot file. The first is drawn in full, others as ghosts."

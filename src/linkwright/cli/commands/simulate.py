@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright.cli.models import read_settings
-from linkwright.cli.options import Base, Force, Initial, Model, Seed, Set, Trust, Until, option
+from linkwright.cli.options import (
+    Base,
+    Force,
+    Initial,
+    Model,
+    Seed,
+    Set,
+    Trust,
+    Until,
+    option,
+    read_settings,
+)
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.simulation.settings import DEFAULTS, RunSettings
 
@@ -128,10 +138,10 @@ def _bar(model: str, quiet: bool) -> AbstractContextManager[Show | None]:
 
 def _base_of(model: str, base: Base) -> str:
     """Return how the base of a robot file is held; `auto` lets go of one that walks."""
-    from linkwright.formats.robot.files import robot_format
-
     if base is not Base.auto:
         return base.value
+    from linkwright.formats.robot.files import robot_format
+
     if not Path(model).is_file() or robot_format(model) in (None, "text"):
         return "file"
     from linkwright.robots import Robot

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright.cli.models import open_model, read_range, read_settings
-from linkwright.cli.options import Model, Set, Trust, option
+from linkwright.cli.options import Model, Set, Trust, open_model, option, read_range, read_settings
 from linkwright.cli.results import CommandResult
 
 if TYPE_CHECKING:

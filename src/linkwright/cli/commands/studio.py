@@ -11,8 +11,18 @@ import typer
 
 from linkwright.base.errors import InputError
 from linkwright.cli.cells import Authority, Certificate, Client, Key, open_cell
-from linkwright.cli.models import folders, read_asked
-from linkwright.cli.options import Base, Drawn, Initial, MeshDirs, Scene, Set, Until, option
+from linkwright.cli.options import (
+    Base,
+    Drawn,
+    Initial,
+    MeshDirs,
+    Scene,
+    Set,
+    Until,
+    folders,
+    option,
+    read_asked,
+)
 from linkwright.cli.terminal import echo
 
 WHAT = (

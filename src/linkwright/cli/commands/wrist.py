@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright.base.errors import InputError
-from linkwright.cli.models import read_range
-from linkwright.cli.options import option
+from linkwright.cli.options import option, read_range
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
