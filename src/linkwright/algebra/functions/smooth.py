@@ -99,46 +99,33 @@ def _taylor(op: str, x: Expr) -> Expr | None:
     return None
 
 
-def _simplify_sin(args: Args, data: Any) -> Expr | None:
-    (x,) = args
-    if x.op == "num":
-        return ZERO if x is ZERO else constant(math.sin(x.data))
-    if _is_negated(x):
-        return scaled(-1, sin(scaled(-1, x)))
-    turns = _pi_multiple(x)
-    if turns is not None:
-        return _EXACT_SINES.get(turns % 2)
-    quarters, rest = _quarter_turns(x)
-    if quarters:
-        return (sin, cos, lambda y: -sin(y), lambda y: -cos(y))[quarters](rest)
-    if rest is not x:
-        return sin(rest)
-    if x.op == "asin":
-        return x.args[0]
-    if x.op == "acos":
-        return sqrt(1 - x.args[0] ** 2)
-    return _taylor("sin", x)
+def _simplify_wave(name: str, ahead: int) -> Callable[[Args, Any], Expr | None]:
+    """Return the rule of the sine, or of the cosine, which is a quarter of a turn ahead."""
+    inverses = ("asin", "acos") if name == "sin" else ("acos", "asin")
 
+    def simplify(args: Args, data: Any) -> Expr | None:
+        (x,) = args
+        if x.op == "num":
+            exact = x is ZERO
+            return (ONE if ahead else ZERO) if exact else constant(getattr(math, name)(x.data))
+        if _is_negated(x):
+            return scaled(1 if ahead else -1, apply(name, (scaled(-1, x),)))
+        turns = _pi_multiple(x)
+        if turns is not None:
+            return _EXACT_SINES.get((turns + Fraction(ahead, 2)) % 2)
+        quarters, rest = _quarter_turns(x)
+        if quarters:
+            waves = (sin, cos, lambda y: -sin(y), lambda y: -cos(y))
+            return waves[(quarters + ahead) % 4](rest)
+        if rest is not x:
+            return apply(name, (rest,))
+        if x.op == inverses[0]:
+            return x.args[0]
+        if x.op == inverses[1]:
+            return sqrt(1 - x.args[0] ** 2)
+        return _taylor(name, x)
 
-def _simplify_cos(args: Args, data: Any) -> Expr | None:
-    (x,) = args
-    if x.op == "num":
-        return ONE if x is ZERO else constant(math.cos(x.data))
-    if _is_negated(x):
-        return cos(scaled(-1, x))
-    turns = _pi_multiple(x)
-    if turns is not None:
-        return _EXACT_SINES.get((turns + Fraction(1, 2)) % 2)
-    quarters, rest = _quarter_turns(x)
-    if quarters:
-        return (cos, lambda y: -sin(y), lambda y: -cos(y), sin)[quarters](rest)
-    if rest is not x:
-        return cos(rest)
-    if x.op == "acos":
-        return x.args[0]
-    if x.op == "asin":
-        return sqrt(1 - x.args[0] ** 2)
-    return _taylor("cos", x)
+    return simplify
 
 
 def _simplify_tan(args: Args, data: Any) -> Expr | None:
@@ -286,8 +273,8 @@ def _pow_partial(args: Args, data: Any, i: int) -> Expr:
 
 
 for _record in (
-    Function("sin", 1, _simplify_sin, _unary(lambda x: cos(x)), lambda d, x: np.sin(x)),
-    Function("cos", 1, _simplify_cos, _unary(lambda x: -sin(x)), lambda d, x: np.cos(x)),
+    Function("sin", 1, _simplify_wave("sin", 0), _unary(lambda x: cos(x)), lambda d, x: np.sin(x)),
+    Function("cos", 1, _simplify_wave("cos", 1), _unary(lambda x: -sin(x)), lambda d, x: np.cos(x)),
     Function("tan", 1, _simplify_tan, _unary(lambda x: 1 + tan(x) ** 2), lambda d, x: np.tan(x)),
     Function(
         "asin",
