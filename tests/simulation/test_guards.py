@@ -760,3 +760,47 @@ def test_what_begins_a_little_before_zero_goes_through_it(ahead: float) -> None:
     system.add(block)
     (event,) = lw.simulate(system, until=1.0).events
     assert event.time == pytest.approx(ahead, abs=1e-14)
+
+
+def folded(straight: bool) -> lw.System:
+    """A thrown body, and its distance from a point below where it starts, less a radius."""
+    block = lw.Block("b")
+    pull, radius, aside = (block.parameter(n, 1.0) for n in ("pull", "radius", "aside"))
+    x = block.state("x", block.state("v", -2 * pull))
+    below = x + radius
+    distance = lw.sqrt(below**2) if straight else lw.sqrt(below**2 + aside**2)
+    block.event("e", distance - radius)
+    system = lw.System(name="s")
+    system.add(block)
+    return system
+
+
+@pytest.mark.parametrize("straight", [True, False])
+@pytest.mark.parametrize("seed", seeds(6, daily=1))
+def test_no_ball_is_stepped_over_by_what_is_thrown_up_before_it(seed: int, straight: bool) -> None:
+    """Up, down and through the ball in one step: its value is above zero at both ends of that.
+
+    It is x = x0 + v t - a t^2, and on the ball where x + r is +-w, with w^2 = r^2 - aside^2.
+    """
+    rng, system, count = np.random.default_rng(seed), folded(straight), 40
+    pull, radius = 10 ** rng.uniform(-0.5, 1, count), 10 ** rng.uniform(-3, 0, count)
+    aside = radius * (0.0 if straight else rng.uniform(0, 0.9, count))
+    start = radius * rng.uniform(0.01, 3, count) * (rng.random(count) < 0.7 if straight else 1)
+    speed, until = rng.uniform(0.1, 2, count), 10 ** rng.uniform(-0.2, 0.5)
+    true = np.zeros((count, 2))
+    for i, way in enumerate((-1, 1)):
+        fall = start + radius + way * np.sqrt(radius**2 - aside**2)
+        true[:, i] = (speed + np.sqrt(speed**2 + 4 * pull * fall)) / (2 * pull)
+    clear = np.min(abs(true - until), axis=1) > 1e-3
+    values = {"b.pull": pull, "b.radius": radius, "b.aside": aside + 0.0 * pull}
+    initial = {"b.x": start, "b.v": speed}
+    batch = lw.simulate_batch(system, until, initial=initial, values=values)
+    expected = (true < until).sum(axis=1)
+    assert batch.event_counts[clear, 0].tolist() == expected[clear].tolist()
+    for method in ("dopri5", "rodas4"):
+        for k in np.flatnonzero(clear):
+            own = {n: float(x[k]) for n, x in values.items()}
+            begin = {n: float(x[k]) for n, x in initial.items()}
+            run = lw.simulate(system, until, method=method, values=own, initial=begin)
+            found = [e.time for e in run.events]
+            assert found == pytest.approx(true[k][: expected[k]], abs=1e-9), (method, k)

@@ -9,7 +9,9 @@ between. All others are looked at more closely:
 - the value in the middle, at the state of Hermite's cubic, is compared with Hermite's cubic of g.
   Where they differ, the step does not resolve the event and is tried again, shorter;
 - where that cubic, or the two tangents, reach the other side of zero inside the step, it is tried
-  again up to there: two crossings in a step are two events, and a value that has a kink is seen;
+  again up to there: two crossings in a step are two events, and a value that has a kink is seen.
+  Where one tangent alone reaches it before the middle of the step, there is the kink of a distance
+  that was folded, whatever the cubic says, and it is tried again up to the middle;
 - a step that ends on the other side is tried again in parts, up to just behind where the cubic and
   then Newton's rule expect the first crossing. What is behind it by no more than the last bits of
   time is one end of the bracket, and the step ends just before it, where nothing has crossed yet;
@@ -360,5 +362,8 @@ def _hidden(
     bent = where(p < 0, where(q > 0, 1, 0), 0) > 0
     s = named((b - a - q) / where(bent, p - q, 1))
     part = minimum(part, where(bent, where(a + p * s <= 0, s, 1), 1))
+    # a fold beside the middle: the tangent at an end reaches zero before it
+    folds = minimum(where(m > 0, a + 0.5 * p, 0), where(b > 0, b - 0.5 * q, 0))
+    part = minimum(part, where(folds < 0, 0.5, 1))
     part = where(loud > 0, where(part < 1, minimum(maximum(part, 1 / 64), 63 / 64), 1), 1)
     return where(b > 0, part, where(due > 0, part, 1)), rough
