@@ -122,8 +122,9 @@ def test_a_matrix_is_a_pose(hand: ArmHand, toy: ToyCell) -> None:
 
 def test_a_verb_of_the_table_needs_no_method(hand: ArmHand, toy: ToyCell) -> None:
     """`ask` gives a command as the methods do, and the cell checks it by the same table."""
-    hand.ask("joints", [0.5, 0.25], speed=0.5).wait(LIMIT)
-    assert toy.given[-1][1].values == (0.5, 0.25)
+    hand.ask("joints", [0.5, 0.25]).wait(LIMIT)
+    given = toy.given[-1][1]
+    assert (given.values, given.speed) == ((0.5, 0.25), 0.25), "carefully, where nobody says how"
     with pytest.raises(RefusedError, match="no kind of command 'jonits'; did you mean 'joints'"):
         hand.ask("jonits")
     with pytest.raises(RefusedError, match="'joints' of 'puma' takes 2 numbers"):

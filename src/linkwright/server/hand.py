@@ -476,7 +476,7 @@ class ArmHand:
         kind: str,
         values: Sequence[float] = (),
         *,
-        speed: float = 1.0,
+        speed: float | None = None,
         blend: float = 0.0,
         frame: str = "base",
         name: str = "",
@@ -486,7 +486,7 @@ class ArmHand:
         Args:
             kind: its name.
             values: its numbers, as the table says.
-            speed: share of the arm's limits.
+            speed: share of the arm's limits; 0.25 for what goes as `joints` and `pose`, else all.
             blend: s, how long before the last goal the turn to this one may begin.
             frame: in which a pose is given.
             name: of an axis or a parameter, where it is about one.
@@ -496,6 +496,8 @@ class ArmHand:
                 "lease", f"{self.arm.name} is not in hand", remedy="with arm.command() as hand: ..."
             )
         cell, numbers = self.arm.cell, tuple(map(float, values))
+        if speed is None:
+            speed = CAREFUL if kind in VERBS and VERBS[kind].moves == "leg" else 1.0
         with self._sending:
             self._note(self.arm.state)
             sequence = self._sequence = self._sequence + 1
