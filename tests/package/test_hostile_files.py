@@ -15,7 +15,7 @@ from linkwright.base.files import csv_rows, parse_json
 from linkwright.base.reprs import brief
 from linkwright.cli import main
 from linkwright.cli.commands import COMMANDS
-from linkwright.cli.guide.answers import choice
+from linkwright.heritage.dialogue.answers import choice
 from linkwright.lab.task_files import load_tasks
 from linkwright.recording import read_recording
 from scripts.fuzz import NUMBER, QUOTED, WAITING, _over, failure

@@ -12,12 +12,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
-from linkwright.cli.terminal import echo
+from linkwright.cli.terminal import can_edit, echo
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -239,13 +238,7 @@ class Prompt:
 
 def usual_lines(link: ConsoleLink) -> PromptLines:
     """Return the lines of the terminal where there is one that can be steered, else plain ones."""
-    steered = os.environ.get("TERM", "dumb") != "dumb"
-    if not (steered and sys.stdin.isatty() and sys.stdout.isatty()):
-        return UneditedLines()
-    if find_spec("prompt_toolkit") is None:
-        echo("for history and completion: pip install 'linkwright[dialog]'")
-        return UneditedLines()
-    return EditedLines(link)
+    return EditedLines(link) if can_edit() else UneditedLines()
 
 
 @contextmanager

@@ -6,7 +6,10 @@ or hide text) and marks that turn the direction of writing. They are shown, not 
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from importlib.util import find_spec
 
 import typer
 
@@ -22,6 +25,17 @@ def harmless(text: str) -> str:
     a\\x1b]0;title\\x07 b\\u202e
     """
     return _STEERING.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def can_edit() -> bool:
+    """Return whether lines can be typed with history and completion."""
+    steered = os.environ.get("TERM", "dumb") != "dumb"
+    if not (steered and sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    if find_spec("prompt_toolkit") is None:
+        echo("for history and completion: pip install 'linkwright[dialog]'")
+        return False
+    return True
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:

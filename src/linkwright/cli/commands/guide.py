@@ -35,6 +35,21 @@ def command(
       linkwright tools guide arm.toml --replay answers.txt
       linkwright tools guide arm.toml --studio
     """
-    from linkwright.cli.guide.session import hold
+    from linkwright.cli import main
+    from linkwright.cli.lines import PlainLines, usual_lines
+    from linkwright.cli.window import Window
+    from linkwright.heritage.dialogue.session import hold
 
-    hold(file, replay=replay, transcript=transcript, studio=studio, say=echo)
+    window = Window(echo)
+    try:
+        hold(
+            file,
+            replay=replay,
+            transcript=transcript,
+            lines=usual_lines() if replay is None else PlainLines(),
+            say=echo,
+            command=main,
+            show=window.show if studio else None,
+        )
+    finally:
+        window.close()

@@ -13,7 +13,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from linkwright.base.errors import InputError
-from linkwright.cli.guide.answers import (
+from linkwright.formats.text.tables import (
+    BodyTable,
+    Gravity,
+    Limit,
+    PointTable,
+    Record,
+    RunTable,
+    ShapeTable,
+)
+from linkwright.formats.text.values import constant
+from linkwright.heritage.dialogue.answers import (
     Numbers,
     Question,
     Reader,
@@ -25,18 +35,8 @@ from linkwright.cli.guide.answers import (
     words,
     wrong,
 )
-from linkwright.cli.guide.model import Draft
-from linkwright.cli.guide.talk import Talk
-from linkwright.formats.text.tables import (
-    BodyTable,
-    Gravity,
-    Limit,
-    PointTable,
-    Record,
-    RunTable,
-    ShapeTable,
-)
-from linkwright.formats.text.values import constant
+from linkwright.heritage.dialogue.model import Draft
+from linkwright.heritage.dialogue.talk import Talk
 from linkwright.mechanism.joint_kinds import OWN_AXIS
 
 BASE = ("location", "rotation")

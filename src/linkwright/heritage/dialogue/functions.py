@@ -5,8 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from linkwright.base.errors import InputError
-from linkwright.cli.guide.answers import Numbers, Question, choice, truth, whole, words, wrong
-from linkwright.cli.guide.talk import Talk
+from linkwright.heritage.dialogue.answers import (
+    Numbers,
+    Question,
+    choice,
+    truth,
+    whole,
+    words,
+    wrong,
+)
+from linkwright.heritage.dialogue.talk import Talk
 
 NONE = "none"
 
@@ -141,11 +149,9 @@ def _task_of(file: Path) -> str:
 
 def _run(talk: Talk, command: list[str], *, exceeded: int = 0) -> None:
     """Run a command of Linkwright; what it could not do is an error with a number."""
-    from linkwright.cli import main
-
-    if talk.pending:
+    if talk.pending or talk.command is None:
         return
-    code = main(command)
+    code = talk.command(command)
     if code and code == exceeded:
         talk.say("a limit is exceeded")
     elif code:

@@ -1,7 +1,7 @@
 """The dialogue itself: its menus, and what each of them does.
 
 The top menu is a place from which nothing is taken back: what was saved is saved. Between two
-visits to it, the dialogue is a function of its answers (`linkwright.cli.guide.talk`).
+visits to it, the dialogue is a function of its answers (`linkwright.heritage.dialogue.talk`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from linkwright.base.errors import Error, InputError
 from linkwright.base.files import read_text, write_text
-from linkwright.cli.guide.answers import Question, choice, is_name, new_name, truth, words
-from linkwright.cli.guide.talk import Talk
+from linkwright.heritage.dialogue.answers import Question, choice, is_name, new_name, truth, words
+from linkwright.heritage.dialogue.talk import Talk
 
 if TYPE_CHECKING:
-    from linkwright.cli.guide.model import Draft
+    from linkwright.heritage.dialogue.model import Draft
 
 TOP = ("define", "analyze", "postprocess", "quit")
 _TOP_HELP = (
@@ -112,10 +112,10 @@ class Guide:
         stem = self.file.stem if is_name(self.file.stem) else "robot"
         name = talk.ask(Question("name of the model", new_name(()), stem, "A word for it."))
         doc = talk.ask(Question("what it is, in a line", words, "", "One line that says it."))
-        from linkwright.cli.guide import components
-        from linkwright.cli.guide.model import Draft
-        from linkwright.cli.guide.motion import ask_motion
         from linkwright.formats.text.writer import value_text
+        from linkwright.heritage.dialogue import components
+        from linkwright.heritage.dialogue.model import Draft
+        from linkwright.heritage.dialogue.motion import ask_motion
 
         head = f"format = 1\nname = {value_text(name)}\n"
         draft = Draft(head + (f"doc = {value_text(doc)}\n" if doc else ""))
@@ -133,7 +133,7 @@ class Guide:
         self._save(draft, keep_old=True)
 
     def _modify(self) -> None:
-        from linkwright.cli.guide.model import Draft
+        from linkwright.heritage.dialogue.model import Draft
 
         talk = self.talk
         text = self._text_of_file()
@@ -161,8 +161,8 @@ class Guide:
             talk.say("nothing was changed")
 
     def _changed(self, draft: Draft, category: str) -> Draft:
-        from linkwright.cli.guide import components as ask
-        from linkwright.cli.guide.motion import ask_motion
+        from linkwright.heritage.dialogue import components as ask
+        from linkwright.heritage.dialogue.motion import ask_motion
 
         talk, links = self.talk, draft.links
         if category == "base":
@@ -300,12 +300,12 @@ class Guide:
 
     # -- analyze, postprocess ----------------------------------------------------------------------
     def _analyze(self) -> None:
-        from linkwright.cli.guide.functions import analyze
+        from linkwright.heritage.dialogue.functions import analyze
 
         analyze(self.talk, self.file)
 
     def _postprocess(self) -> None:
-        from linkwright.cli.guide.functions import postprocess
+        from linkwright.heritage.dialogue.functions import postprocess
 
         postprocess(self.talk, self.file)
 

@@ -11,7 +11,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.cli.guide.session import hold
+from linkwright.heritage.dialogue.session import hold
 from linkwright.models.library import model_text
 from linkwright.robots import Robot
 from tests.seeds import cases, seldom
@@ -107,7 +107,7 @@ def test_what_breaks_off_leaves_the_file_and_a_draft_to_resume(tmp_path: Path, h
     assert file.read_text() == "format = 1\nname = 'before'\n"
     assert draft.read_text().splitlines()[1:] == SHORT[:count]
     lines = GivenLines(["yes", *SHORT[count:]])
-    hold(file, lines=lines, say=lambda _: None)
+    hold(file, lines=lines, say=lambda _: None, command=main)
     assert not lines.lines
     assert not draft.exists()
     assert lw.load(file).bodies.keys() == {"base", "waist"}

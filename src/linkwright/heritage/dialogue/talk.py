@@ -7,26 +7,20 @@ The same serves a draft that is resumed, and a transcript that is replayed.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from linkwright.base.errors import Error, InputError
 from linkwright.base.files import write_text
-from linkwright.cli.guide.answers import Question
-from linkwright.cli.signals import leave_terminal
-from linkwright.cli.terminal import echo
-
-if TYPE_CHECKING:
-    from prompt_toolkit import PromptSession
+from linkwright.heritage.dialogue.answers import Question
 
 HEAD = "# Answers of `linkwright tools guide`; `--replay` gives them again."
+
+
+Command = Callable[[list[str]], int]
+"""Runs a command of Linkwright, and returns its exit code."""
 
 
 class BackError(Exception):
@@ -41,56 +35,6 @@ class AnswerLines(Protocol):
 
     def line(self, prompt: str, choices: Sequence[str]) -> str:
         """Return the next line; an `EOFError` where there is none."""
-
-
-class PlainLines:
-    """Lines of the standard input, without editing: a pipe, or a terminal that can do nothing."""
-
-    strict = False
-
-    def line(self, prompt: str, choices: Sequence[str]) -> str:
-        """Return the next line."""
-        del choices
-        echo(prompt, nl=False)
-        sys.stdout.flush()
-        found = sys.stdin.readline()
-        if not sys.stdin.isatty():
-            echo(found.rstrip("\r\n"))
-        if not found:
-            raise EOFError
-        return found.rstrip("\r\n")
-
-
-class TerminalLines:
-    """Lines of a terminal, with history, editing and completion (prompt_toolkit).
-
-    The first line is plain, so that it is asked at once; prompt_toolkit is loaded meanwhile.
-    """
-
-    strict = False
-
-    def __init__(self) -> None:
-        self.session: PromptSession[str] | None = None
-
-    def line(self, prompt: str, choices: Sequence[str]) -> str:
-        """Return the next line."""
-        if self.session is None:
-            loading = Thread(target=import_module, args=("prompt_toolkit",), daemon=True)
-            loading.start()
-            first = PlainLines().line(prompt, choices)
-            loading.join()
-            from prompt_toolkit import PromptSession
-
-            self.session = PromptSession()
-            return first
-        from prompt_toolkit.completion import WordCompleter
-
-        completer = WordCompleter(list(choices)) if choices else None
-        try:
-            return self.session.prompt(prompt, completer=completer, complete_while_typing=False)
-        except OSError:  # the terminal is gone
-            leave_terminal()
-            raise KeyboardInterrupt from None
 
 
 class ScriptLines:
@@ -122,17 +66,6 @@ def is_comment(line: str) -> bool:
     return line == "#" or line.startswith("# ")
 
 
-def usual_lines() -> AnswerLines:
-    """Return the lines of the terminal where there is one that can be steered, else plain ones."""
-    steered = os.environ.get("TERM", "dumb") != "dumb"
-    if not (steered and sys.stdin.isatty() and sys.stdout.isatty()):
-        return PlainLines()
-    if find_spec("prompt_toolkit") is None:
-        echo("for history and completion: pip install 'linkwright[dialog]'")
-        return PlainLines()
-    return TerminalLines()
-
-
 class Talk:
     """A dialogue in progress."""
 
@@ -142,9 +75,11 @@ class Talk:
         *,
         draft: Path | None = None,
         transcript: Path | None = None,
-        say: Callable[[str], None] = echo,
+        say: Callable[[str], None] = print,
+        command: Command | None = None,
     ) -> None:
         self.lines = lines
+        self.command = command
         self.draft = draft
         self.transcript = transcript
         self.answers: list[str] = []

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 
 from linkwright.base.errors import InputError
 from linkwright.base.files import read_text
-from linkwright.cli.guide.answers import Question, truth
-from linkwright.cli.guide.dialogue import Guide
-from linkwright.cli.guide.talk import AnswerLines, ScriptLines, Talk, usual_lines
-from linkwright.cli.guide.window import Window
+from linkwright.heritage.dialogue.answers import Question, truth
+from linkwright.heritage.dialogue.menus import Guide
+from linkwright.heritage.dialogue.talk import AnswerLines, Command, ScriptLines, Talk
 
 
 def hold(
@@ -19,36 +17,29 @@ def hold(
     *,
     replay: Path | None = None,
     transcript: Path | None = None,
-    studio: bool = False,
-    lines: AnswerLines | None = None,
+    lines: AnswerLines,
     say: Callable[[str], None],
+    command: Command,
+    show: Callable[[Path], None] | None = None,
 ) -> None:
-    """Hold a dialogue about a file, with a person, a pipe or a transcript."""
+    """Hold a dialogue about a file, with a person, a pipe or a transcript.
+
+    What it analyzes it does by commands, and `show` shows a file whenever a component is entered.
+    """
     if file.suffix != ".toml":
         raise InputError(
             f"{file.name!r} is not a text model", remedy="give a file .toml", code="R112"
         )
-    with ExitStack() as ends:
-        window = Window(say) if studio else None
-        if window is not None:
-            ends.callback(window.close)
-        show = None if window is None else window.show
-        if replay is not None:
-            _replay(file, replay, _new(transcript), show, say)
-        else:
-            talk = Talk(lines or usual_lines(), transcript=_new(transcript), say=say)
-            _hold(file, talk, show, say)
+    if replay is not None:
+        lines = ScriptLines(read_text(replay, 16_000_000).splitlines())
+    talk = Talk(lines, transcript=_new(transcript), say=say, command=command)
+    if replay is not None:
+        _replay(file, replay, talk, show)
+    else:
+        _hold(file, talk, show, say)
 
 
-def _replay(
-    file: Path,
-    replay: Path,
-    transcript: Path | None,
-    show: Callable[[Path], None] | None,
-    say: Callable[[str], None],
-) -> None:
-    script = ScriptLines(read_text(replay, 16_000_000).splitlines())
-    talk = Talk(script, transcript=transcript, say=say)
+def _replay(file: Path, replay: Path, talk: Talk, show: Callable[[Path], None] | None) -> None:
     try:
         talk.run(Guide(file, talk, show).play)
     except EOFError:

@@ -12,7 +12,9 @@ from typing import Any
 
 from linkwright.algebra.units import amount
 from linkwright.base.errors import Error, InputError
-from linkwright.cli.guide.answers import (
+from linkwright.formats.text.edits import with_table
+from linkwright.formats.text.writer import value_text
+from linkwright.heritage.dialogue.answers import (
     Question,
     Reader,
     answer_text,
@@ -24,10 +26,8 @@ from linkwright.cli.guide.answers import (
     truth,
     wrong,
 )
-from linkwright.cli.guide.model import Draft
-from linkwright.cli.guide.talk import Talk
-from linkwright.formats.text.edits import with_table
-from linkwright.formats.text.writer import value_text
+from linkwright.heritage.dialogue.model import Draft
+from linkwright.heritage.dialogue.talk import Talk
 from linkwright.motion.task_parts import TOOL
 
 MOST = 5

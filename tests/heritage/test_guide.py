@@ -16,10 +16,10 @@ import pytest
 import linkwright as lw
 from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.cli.guide.answers import Question
-from linkwright.cli.guide.dialogue import Guide
-from linkwright.cli.guide.talk import Talk
-from linkwright.cli.guide.window import Window
+from linkwright.cli.window import Window
+from linkwright.heritage.dialogue.answers import Question
+from linkwright.heritage.dialogue.menus import Guide
+from linkwright.heritage.dialogue.talk import Talk
 from linkwright.models.library import model_text
 from linkwright.motion import TaskSegment
 from linkwright.robots import Robot
@@ -34,7 +34,7 @@ def hold(file: Path, answers: Iterable[str]) -> tuple[list[str], GivenLines]:
     """Run the dialogue with some answers; return what it printed, and its lines."""
     said: list[str] = []
     lines = GivenLines(answers)
-    talk = Talk(lines, draft=file.with_suffix(".draft.txt"), say=said.append)
+    talk = Talk(lines, draft=file.with_suffix(".draft.txt"), say=said.append, command=main)
     try:
         talk.run(Guide(file, talk).play)
     except EOFError:

@@ -1,1 +1,0 @@
-"""The dialogue that defines, analyzes and postprocesses a robot: ``linkwright tools guide``."""
