@@ -20,9 +20,9 @@ from linkwright.backends.c.routine import CMemory, constants_of, number_text, ro
 from linkwright.backends.c.writer import File, write_function
 from linkwright.backends.llvm import codegen
 from linkwright.backends.llvm.compile import native
-from linkwright.backends.llvm.ir import RARELY, IrWriter
+from linkwright.backends.llvm.ir import IrWriter
 from linkwright.backends.llvm.lines import IrModule
-from linkwright.backends.llvm.routine import NativeMemory, NativeTable, RoutineWriter
+from linkwright.backends.llvm.routine import RARELY, NativeMemory, NativeTable, RoutineWriter
 from linkwright.base.errors import CompileError
 from linkwright.program import lower, program
 from linkwright.program.routine import (
@@ -80,6 +80,12 @@ def inner(run: Run, value: Lanes, count: int) -> Lanes:
 
 def nothing(run: Run) -> None:
     """Do nothing."""
+
+
+def spent(run: Run) -> int:
+    """Change the run, and say how often."""
+    run.c += 1
+    return run.c
 
 
 def outer(run: Run) -> None:
@@ -407,7 +413,9 @@ def test_a_random_routine_gives_the_same_bits_everywhere(seed: int, tmp_path: Pa
         ("with run.a: pass", "a routine does not say this"),
         ("run.a = [1]", "a routine has no such value"),
         ("limit = 1\n    limit = 1.5", "this is float, not int"),
-        ("for n in range(2):\n        n = 1", "the index of a loop is not written to"),
+        ("for n in range(2):\n        n = 1", "an index is not written to"),
+        ("k = 1\n    row = run.rows[k]\n    k = 2", "an index is not written to"),
+        ("run.p = run.q if run.a > 1 and spent(run) > 1 else 2", "spent changes something"),
         ("for n in range(2):\n        pass\n    run.a = n", "this is not known here"),
     ],
 )

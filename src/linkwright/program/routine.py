@@ -31,8 +31,9 @@ becomes one of lanes where that is asked for, and an `int` a `float`, never the 
 | `shift(target, at, source, start, count, mask)` | the same from and to some place |
 | `raise Leave(status, detail)` | come back from the whole routine |
 
-Nothing is fused, `>>` fills with zeros, and a single run copies whatever the mask is. One of
-several Programs is called, and asked for, by its name and a number behind all else.
+Nothing is fused, integers have 64 bits and do not overflow, `>>` fills with zeros, and a single run
+copies whatever the mask is. One of several Programs is called, and asked for, by its name and a
+number behind all else.
 
 Other functions are those of the module, or *externals*: functions that each target has in its own
 way, whose text in the module is that of Python. Names in capitals are constants of the module.
@@ -124,10 +125,7 @@ class RoutineFunction:
     body: tuple[Statement, ...]
     leaves: bool  # whether the routine can end here
 
-    @property
-    def changed(self) -> frozenset[str]:
-        """The parameters that are set again."""
-        return frozenset(name for name, _ in self.parameters) & {n for n, _ in self.variables}
+    changes: bool  # whether it does anything to the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +160,7 @@ class _Reader:
             if token.type == tokenize.COMMENT
         }
         self.texts = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+        self.begun: set[str] = set()
         self.done: dict[str, RoutineFunction] = {}
 
     def functions(self, start: str) -> dict[str, RoutineFunction]:
@@ -175,6 +174,9 @@ class _Reader:
     def function(self, name: str) -> RoutineFunction:
         """Return a function, read when it is first called."""
         if name not in self.done:
+            if name in self.begun:
+                raise CompileError(f"{name} calls itself, which no routine does")
+            self.begun.add(name)
             self.done[name] = _FunctionReader(self, self.texts[name]).function()
         return self.done[name]
 
@@ -196,37 +198,36 @@ def _annotation(node: ast.expr | None) -> str:
     return text
 
 
-_OPERATORS: dict[type, str] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "div",
-    ast.BitAnd: "and",
-    ast.BitOr: "or",
-    ast.BitXor: "xor",
-    ast.LShift: "shl",
-    ast.RShift: "shr",
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
+_Operator = Callable[..., int | float | bool]
+_OPERATORS: dict[type, tuple[str, _Operator]] = {
+    ast.Add: ("add", operator.add),
+    ast.Sub: ("sub", operator.sub),
+    ast.Mult: ("mul", operator.mul),
+    ast.Div: ("div", operator.truediv),
+    ast.BitAnd: ("and", operator.and_),
+    ast.BitOr: ("or", operator.or_),
+    ast.BitXor: ("xor", operator.xor),
+    ast.LShift: ("shl", operator.lshift),
+    ast.RShift: ("shr", operator.rshift),
+    ast.Lt: ("lt", operator.lt),
+    ast.LtE: ("le", operator.le),
+    ast.Gt: ("gt", operator.gt),
+    ast.GtE: ("ge", operator.ge),
+    ast.Eq: ("eq", operator.eq),
+    ast.NotEq: ("ne", operator.ne),
+    ast.USub: ("neg", operator.neg),
 }
-_EXACT: dict[str, Callable[..., int | float | bool]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "shl": operator.lshift,
-    "neg": operator.neg,
-}
+
+
+_CHANGES = ("put", "evaluate", "copy", "leave")
+
+
+def statements(body: Sequence[Statement]) -> Iterator[Statement]:
+    """Yield all statements, those inside of others included."""
+    for statement in body:
+        yield statement
+        for inner in statement.inside:
+            yield from statements(inner)
 
 
 def expressions(part: object) -> Iterator[Expression]:
@@ -259,7 +260,7 @@ class _FunctionReader:
         self.types = dict(self.parameters)
         self.variables: dict[str, str] = {}
         self.rows: dict[str, ast.expr] = {}  # names for rows of tables
-        self.indices: set[str] = set()  # of the loops around
+        self.indices: set[str] = set()  # of the loops around, and of rows that have names
         self.leaves = False
 
     def function(self) -> RoutineFunction:
@@ -272,6 +273,12 @@ class _FunctionReader:
             tuple(self.variables.items()),
             body,
             self.leaves,
+            any(s.what in _CHANGES for s in statements(body))
+            or any(
+                str(e.args[0]) in self.home.externals or self.home.done[str(e.args[0])].changes
+                for e in expressions(body)
+                if e.op == "call"
+            ),
         )
 
     def refuse(self, node: ast.AST, why: str) -> CompileError:
@@ -344,7 +351,7 @@ class _FunctionReader:
                 self.declare(node, name, INT)
                 self.indices.add(name)
                 inside = self.block(body)
-                self.indices.remove(name)
+                self.indices.discard(name)
                 del self.types[name]  # behind the loop it has no value
                 return [] if end == start else [Statement("count", (name, start, end), (inside,))]
             case ast.Expr(value=ast.Call(func=ast.Name(id="evaluate"), args=args)):
@@ -369,9 +376,12 @@ class _FunctionReader:
         if isinstance(target, ast.Name):
             name = target.id
             if name in self.indices:
-                raise self.refuse(target, "the index of a loop is not written to")
+                raise self.refuse(target, "an index is not written to")
             table = self.table(value)
             if table is not None:
+                for index in ast.walk(value):
+                    if isinstance(index, ast.Name) and index.id in self.types:
+                        self.indices.add(index.id)  # it stays what it is
                 self.rows[name] = value
                 return Statement("set", (name, NONE, None))
             known = self.types.get(name)
@@ -468,16 +478,14 @@ class _FunctionReader:
                 if made.op == "constant":
                     return constant(not made.args[0])
                 return Expression(made.type, "not", (made,))
-            case ast.UnaryOp(op=ast.USub(), operand=inner):
-                return self.operation(node, "neg", self.expression(inner))
+            case ast.UnaryOp(op=ast.USub() as op, operand=inner):
+                return self.operation(node, op, inner)
             case ast.BoolOp(op=op, values=values):
                 return self.logic(node, isinstance(op, ast.And), values)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                pair = (self.expression(left), self.expression(right))
-                return self.operation(node, _OPERATORS[type(op)], *pair)
+                return self.operation(node, op, left, right)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
-                pair = (self.expression(left), self.expression(right))
-                return self.operation(node, _OPERATORS[type(op)], *pair)
+                return self.operation(node, op, left, right)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self.choice(node, test, body, orelse)
             case ast.Call():
@@ -538,7 +546,7 @@ class _FunctionReader:
         )
 
     def logic(self, node: ast.expr, every: bool, values: Sequence[ast.expr]) -> Expression:
-        made = [self.expression(v) for v in values]
+        made = [self.expression(values[0]), *map(self.harmless, values[1:])]
         rest: list[Expression] = []
         for value in made:
             if value.op != "constant":
@@ -552,16 +560,27 @@ class _FunctionReader:
             first = Expression(first.type, "and" if every else "or", (first, other))
         return first
 
-    def operation(self, node: ast.expr, op: str, *values: Expression) -> Expression:
-        if op in _EXACT and all(v.op == "constant" for v in values):
-            return constant(_EXACT[op](*(v.args[0] for v in values)))
-        if op == "div":
-            values = tuple(self.converted(v, NUMBER, node) if v.type == INT else v for v in values)
+    def harmless(self, node: ast.expr) -> Expression:
+        """Return a value that Python may not ask for, while others do."""
+        made = self.expression(node)
+        for e in expressions(made):
+            name = str(e.args[0])
+            if e.op == "call" and (name in self.home.externals or self.home.done[name].changes):
+                raise self.refuse(node, f"{name} changes something, and is not always called")
+        return made
+
+    def operation(self, node: ast.expr, op: ast.AST, *operands: ast.expr) -> Expression:
+        name, exact = _OPERATORS[type(op)]
+        values = [self.expression(operand) for operand in operands]
+        if all(v.op == "constant" for v in values):
+            return constant(exact(*(v.args[0] for v in values)))
+        if name == "div":
+            values = [self.converted(v, NUMBER, node) if v.type == INT else v for v in values]
         made = self.alike(node, *values)
         kind = made[0].type
-        if op in COMPARISONS:
+        if name in COMPARISONS:
             kind = MASK if kind in (LANES, MASK, WORD) else TRUTH
-        return Expression(kind, op, tuple(made))
+        return Expression(kind, name, tuple(made))
 
     def choice(
         self, node: ast.expr, test: ast.expr, body: ast.expr, orelse: ast.expr
@@ -569,7 +588,7 @@ class _FunctionReader:
         condition = self.expression(test)
         if condition.op == "constant":
             return self.expression(body if condition.args[0] else orelse)
-        yes, no = self.alike(node, self.expression(body), self.expression(orelse))
+        yes, no = self.alike(node, self.harmless(body), self.harmless(orelse))
         wide = {NUMBER: LANES, TRUTH: MASK}
         if condition.type == MASK and yes.type in wide:
             yes, no = (self.converted(v, wide[yes.type], node) for v in (yes, no))

@@ -1,9 +1,8 @@
-"""LLVM IR with loops and conditions, for the few functions that are written by hand.
+"""LLVM IR with loops and conditions, for what is written by hand or from a routine.
 
-Kernels come from Programs; what drives them (schedules, step control, search for events) is control
-flow over integers and addresses, which a Program cannot say. A `IrWriter` gives such a function
-the shape of ordinary code: variables on the stack, `when` and `during` as blocks. It works on
-values of W lanes (`W = 1` for plain numbers), so that one text serves single runs and batches.
+Kernels come from Programs. An `IrWriter` gives other functions the shape of ordinary code:
+variables on the stack, `when` and `during` as blocks. It works on values of W lanes (`W = 1` for
+plain numbers), so that one text serves single runs and batches.
 """
 
 from __future__ import annotations
@@ -12,10 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from linkwright.backends.llvm.functions.emitter import float_literal, suffix, vector_of
-
-RARELY = '!0 = !{!"branch_weights", i32 1, i32 2000}\n'
-"""How often branches are taken that are written with `rarely`."""
+from linkwright.backends.llvm.functions.emitter import float_literal, vector_of
 
 TOGETHER = 8
 """Values that are copied at once."""
@@ -130,11 +126,6 @@ class IrWriter:
                 new = self.select(mask, new, self.load(self.value, place))
             self.store(self.value, new, place)
 
-    def call(self, name: str, *args: str) -> str:
-        """Return the result of an intrinsic on values."""
-        typed = ", ".join(f"{self.value} {a}" for a in args)
-        return self.op(f"call {self.value} @llvm.{name}.{suffix('f64', self.width)}({typed})")
-
     def f(self, operation: str, first: str, second: str) -> str:
         """Return the result of an operation on two values: fadd, fmul, fcmp olt, ..."""
         return self.op(f"{operation} {self.value} {first}, {second}")
@@ -142,10 +133,6 @@ class IrWriter:
     def i(self, operation: str, first: str, second: str) -> str:
         """Return the result of an operation on two 64-bit integers: add, icmp slt, ..."""
         return self.op(f"{operation} i64 {first}, {second}")
-
-    def both(self, first: str, second: str) -> str:
-        """Return where two comparisons hold."""
-        return self.op(f"and {self.truth} {first}, {second}")
 
     def select(self, condition: str, yes: str, no: str) -> str:
         """Return in each lane one of two values."""
@@ -180,14 +167,10 @@ class IrWriter:
         self.lines.append(f"{self.fresh('dead')}:")
 
     @contextmanager
-    def when(self, condition: str, *, rarely: bool = False) -> Iterator[None]:
-        """Do something where a condition holds.
-
-        What holds rarely stays a branch, so that nothing waits for it; its module has `RARELY`.
-        """
+    def when(self, condition: str) -> Iterator[None]:
+        """Do something where a condition holds."""
         yes, end = self.fresh("yes"), self.fresh("end")
-        weights = ", !prof !0" if rarely else ""
-        self.do(f"br i1 {condition}, label %{yes}, label %{end}{weights}")
+        self.do(f"br i1 {condition}, label %{yes}, label %{end}")
         self.lines.append(f"{yes}:")
         yield
         self.label(end)

@@ -27,6 +27,8 @@ from linkwright.program.routine import (
     Statement,
 )
 
+RARELY = '!0 = !{!"branch_weights", i32 1, i32 2000}\n'
+"""How often branches are taken that are written with `rarely`: stands behind the functions."""
 _INTEGERS = {"add": "add", "sub": "sub", "mul": "mul", "shl": "shl", "shr": "lshr"}
 _INTEGERS |= {name: name for name in ("and", "or", "xor")}
 _NUMBERS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from linkwright.backends.llvm.ir import RARELY, TOGETHER, IrWriter
-from linkwright.backends.llvm.routine import NativeMemory, NativeTable, RoutineWriter
+from linkwright.backends.llvm.ir import TOGETHER, IrWriter
+from linkwright.backends.llvm.routine import RARELY, NativeMemory, NativeTable, RoutineWriter
 from linkwright.program.routine import (
     ARRAY,
     INT,

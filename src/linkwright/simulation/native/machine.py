@@ -547,7 +547,7 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         "c": 3,
         "r": made.rest,
         **dict.fromkeys(("g", "g_new", "g_mid", "count", "first"), ne),
-        **dict.fromkeys(("turn", "turn_new", "top", "top_new", "change", "change_new"), watched),
+        **dict.fromkeys(("turn", "turn_new", "top", "top_new", "change"), watched),
         **dict.fromkeys(("hit", "fired"), watched),
         **dict.fromkeys(("m", "m_new"), MEMORY + KEPT * watched),
         "calm": 1,

@@ -39,7 +39,7 @@ CONFIG = fields(
     ["f_at", "y_f_at", "e_at", "r_at", "c_at", "b_at", "g_at", "g_new_at", "theta_at"],
     ["s_at", "proposed_at", "stop_at", "seed_at", "run_at", "count_at", "first_at"],
     ["taken_at", "why_at", "g_mid_at", "turn_at", "turn_new_at", "top_at", "top_new_at"],
-    ["change_at", "change_new_at", "calm_at", "m_at", "m_new_at", "hit_at", "verdict_at"],
+    ["change_at", "calm_at", "m_at", "m_new_at", "hit_at", "verdict_at"],
     ["fired_at", "stale_at", "ahead_at", "pace_at", "p_turns_at", "p_terms_at", "p_breaks_at"],
     ["p_step_at", "p_accepted_at", "p_output_at", "p_events_at", "p_at"],
     ["constants", "constant_count", "p_size"],
