@@ -11,7 +11,9 @@ from linkwright.base.rotations import (
     axis_rotation,
     cross,
     exponential,
+    inertia_tensor,
     logarithm,
+    point_inertia,
     quaternion_matrix,
     quaternion_of,
     quaternion_product,
@@ -95,6 +97,17 @@ def test_a_turn_about_an_axis_is_that_of_scipy(vectors: Array) -> None:
     for way, vector in zip(WAYS, vectors, strict=True):
         found = axis_rotation(way, float(way @ vector))
         np.testing.assert_allclose(found, Rotation.from_rotvec(vector).as_matrix(), atol=4e-15)
+
+
+def test_tensors_are_those_of_points() -> None:
+    arm, weights = rng.normal(size=(8, 3)), rng.uniform(1, 2, 8)
+    whole = sum(m * point_inertia(r) for m, r in zip(weights, arm, strict=True))
+    for axis in np.eye(3):
+        far = np.linalg.norm(np.cross(axis, arm), axis=1)
+        assert axis @ whole @ axis == pytest.approx(weights @ far**2, rel=1e-13)
+    moments = [*np.diag(whole), whole[0, 1], whole[1, 2], whole[2, 0]]
+    np.testing.assert_array_equal(inertia_tensor(moments), whole)
+    np.testing.assert_array_equal(inertia_tensor([moments] * 2)[1], whole)
 
 
 def test_vector_products_are_those_of_numpy() -> None:

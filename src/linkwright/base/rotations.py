@@ -117,6 +117,20 @@ def skew(v: ArrayLike) -> Array:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
+def inertia_tensor(moments: ArrayLike) -> Array:
+    """Return the matrices of tensors that are given as xx, yy, zz, xy, yz, zx.
+
+    >>> inertia_tensor([1, 2, 3, 4, 5, 6]).tolist()
+    [[1.0, 4.0, 6.0], [4.0, 2.0, 5.0], [6.0, 5.0, 3.0]]
+    """
+    return np.asarray(moments, dtype=float)[..., np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])]
+
+
+def point_inertia(arm: Array) -> Array:
+    """Return the tensor of a unit mass at the end of an arm, |r|² 1 - r r'."""
+    return np.asarray(arm @ arm * np.eye(3) - np.outer(arm, arm))
+
+
 def axis_rotation(axis: ArrayLike, angle: float) -> Array:
     """Return the matrix of a turn about a unit axis, I + sin [a] + (1 - cos) [a]^2 (Rodrigues)."""
     k = skew(axis)

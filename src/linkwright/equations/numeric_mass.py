@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, Frame, Vector, evaluate, evaluate_all
-from linkwright.base.rotations import axis_rotation, skew
+from linkwright.base.rotations import axis_rotation, inertia_tensor, skew
 from linkwright.mechanism import (
     Body,
     Constraint,
@@ -277,8 +277,7 @@ def inertia_of(
     """Return mass, arm from the origin to the mass center, and tensor about it, ground's axes."""
     mass = float(evaluate(body.inertia.mass, known))
     center = state.rotation @ np.array([evaluate(x, known) for x in body.inertia.center])
-    xx, yy, zz, xy, yz, zx = (evaluate(x, known) for x in body.inertia.tensor)
-    tensor = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+    tensor = inertia_tensor([evaluate(x, known) for x in body.inertia.tensor])
     return mass, center, state.rotation @ tensor @ state.rotation.T
 
 

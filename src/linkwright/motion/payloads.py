@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.base.arguments import worded
+from linkwright.base.rotations import inertia_tensor, point_inertia
 from linkwright.motion.trajectory import MotionError
 
 Triple = tuple[float, float, float]
@@ -69,8 +70,7 @@ class Payload:
 
     def _refuse_unreal(self) -> None:
         """Refuse inertias that no body has: negative, or against the triangle inequality."""
-        xx, yy, zz, xy, yz, zx = self.inertia
-        tensor = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+        tensor = inertia_tensor(self.inertia)
         second = 0.5 * np.trace(tensor) * np.eye(3) - tensor
         least = float(np.linalg.eigvalsh(second)[0])
         if least < -1e-9 * (abs(float(np.trace(tensor))) or 1.0):
@@ -85,9 +85,8 @@ class Payload:
         """The ten inertial parameters about the frame's origin: m, m c, Ixx, Ixy, Iyy, Ixz, Iyz,
         Izz."""
         m, c = self.mass, np.array(self.center)
-        xx, yy, zz, xy, yz, zx = self.inertia
-        tensor = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-        moved = tensor + m * (c @ c * np.eye(3) - np.outer(c, c))
+        tensor = inertia_tensor(self.inertia)
+        moved = tensor + m * point_inertia(c)
         order = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
         return np.array([m, *(m * c), *(moved[i, j] for i, j in order)])
 

@@ -47,7 +47,7 @@ from linkwright.equations.parallel_machine import ParallelMachine, parallel_mach
 from linkwright.mechanism import ModelLike
 from linkwright.mounts.chains import SHARE, AxisChain, chain_of, limits_of, refuse_beyond
 from linkwright.program import Namer, Program, program
-from linkwright.program.linear import Names, gram, ldlt
+from linkwright.program.linear import AssignedNames, gram, ldlt
 
 Array = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ def step_program(
     x = list(machine.coordinates)
     g = residuals(machine, ("direction", *held), [*d, *values])
     still = [as_expr(0)] * (len(g) - 3 - len(kept))
-    names = Names(Namer(None, "k"))
+    names = AssignedNames(Namer(None, "k"))
     hold = names.hold
     rows = [[hold(e) for e in gradient(row, x)] for row in g]
     columns = list(zip(*rows, strict=True))

@@ -270,7 +270,7 @@ def _improved(
 
 
 # -- statements ------------------------------------------------------------------------------------
-class Names:
+class AssignedNames:
     """Names for values, and their assignments; an atom, or its negative, needs none."""
 
     def __init__(self, namer: Namer) -> None:
@@ -317,7 +317,7 @@ def ldlt(
                     f"entry ({j}, {i}) is {matrix[j][i]}; use lu()"
                 )
     sequence = _sequence(order, n, lambda: elimination_order(kinds(matrix), sides=len(right)))
-    writer = Names(namer)
+    writer = AssignedNames(namer)
     upper: dict[tuple[int, int], Expr] = {}  # what is left of row i in column j when i is a pivot
     lower: dict[tuple[int, int], Expr] = {}
     for place, k in enumerate(sequence):
@@ -373,7 +373,7 @@ def lu(
     sequence = _sequence(
         order, n, lambda: elimination_order(kinds(matrix), symmetric=False, sides=len(right))
     )
-    writer = Names(namer)
+    writer = AssignedNames(namer)
     upper: dict[tuple[int, int], Expr] = {}
     lower: dict[tuple[int, int], Expr] = {}
     guarded = False
@@ -435,7 +435,7 @@ def _left_over(
 
 
 def _substitute(
-    writer: Names,
+    writer: AssignedNames,
     sequence: Sequence[int],
     lower: dict[tuple[int, int], Expr],
     upper: dict[tuple[int, int], Expr],

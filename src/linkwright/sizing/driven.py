@@ -14,6 +14,7 @@ import numpy as np
 
 from linkwright.algebra import evaluate
 from linkwright.base.errors import InputError
+from linkwright.base.rotations import point_inertia
 from linkwright.blocks import Block
 from linkwright.elements import drives
 from linkwright.formats.text.builder import build
@@ -259,7 +260,7 @@ def _carried(frame: str, robot: Any, payload: np.ndarray) -> BodyTable:
     c = payload[1:4] / mass
     xx, xy, yy, xz, yz, zz = payload[4:]
     about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    own = about - mass * (c @ c * np.eye(3) - np.outer(c, c))
+    own = about - mass * point_inertia(c)
     m = robot.mechanism
     known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
     place = [float(evaluate(x, known)) for x in spot.position]

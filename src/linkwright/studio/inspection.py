@@ -21,6 +21,7 @@ from linkwright.backends.c.file import c_source
 from linkwright.backends.python import python_source
 from linkwright.base.errors import InputError
 from linkwright.base.forking import cached_property
+from linkwright.base.rotations import inertia_tensor
 from linkwright.equations import Equations, derive
 from linkwright.equations.description import joint_words, short
 from linkwright.equations.formulations import QUICK
@@ -127,8 +128,6 @@ class Inspection:
         m, g = self.mechanism, self._geometry
         body = self._body(name)
         tensor = np.asarray(g.numbers(body.inertia.tensor), float)
-        xx, yy, zz, xy, yz, zx = tensor
-        whole = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
         rows = [
             ("joint", joint_words(body)),
             (
@@ -141,7 +140,7 @@ class Inspection:
             ("center of mass", _numbers(g.center(body)) + " m"),
             ("inertia xx, yy, zz", _numbers(tensor[:3]) + " kg·m²"),
             ("inertia xy, yz, zx", _numbers(tensor[3:]) + " kg·m²"),
-            ("principal moments", _numbers(np.linalg.eigvalsh(whole)) + " kg·m²"),
+            ("principal moments", _numbers(np.linalg.eigvalsh(inertia_tensor(tensor))) + " kg·m²"),
         ]
         frames = self._frames(body)
         if frames:

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import ONE, ZERO, Expr, as_expr, evaluate, free_symbols
+from linkwright.base.rotations import inertia_tensor, point_inertia
 from linkwright.blocks import BlockError, Rate, Sampled, checked
 from linkwright.blocks.places import AXES, Places
 from linkwright.control.force.ports import (
@@ -207,12 +208,11 @@ class PlaceLaw(ForceLaw):
                 continue
             own, place = body.inertia, places.of(body)
             turn = np.array([values(row) for row in place.rotation])
-            xx, yy, zz, xy, yz, zx = values(own.tensor)
-            inner = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+            inner = inertia_tensor(values(own.tensor))
             arm = values(place.origin) + turn @ values(own.center) - middle
             weight = value(own.mass)
             mass += weight
-            tensor += turn @ inner @ turn.T + weight * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+            tensor += turn @ inner @ turn.T + weight * point_inertia(arm)
         turn = np.array(
             [values(axis.components(self.flange.body.frame)) for axis in self.flange.axes]
         )
