@@ -35,7 +35,7 @@ def plain(value: Any) -> Any:
         return plain(value.as_dict())
     if hasattr(value, "tolist"):
         return plain(value.tolist())
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return _members(value)
     return [plain(each) for each in value] if isinstance(value, Iterable) else str(value)
 

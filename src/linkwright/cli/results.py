@@ -7,10 +7,9 @@ what came of it, where it is and what one would type next, and ends with its exi
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -19,10 +18,11 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from linkwright.base.errors import Error
+from linkwright.base.results import plain
 from linkwright.cli.options import option
 from linkwright.cli.terminal import echo
 
-__all__ = ["CommandResult", "TextTable", "labeled", "plain", "shown"]
+__all__ = ["CommandResult", "TextTable", "labeled", "shown"]
 
 
 class TextTable(NamedTuple):
@@ -107,31 +107,6 @@ def _print(result: CommandResult, *, as_json: bool, quiet: bool) -> None:
         echo(f"{what}: {path}")
     if result.next and sys.stdout.isatty():  # a pipe gets the result alone
         echo(f"next: linkwright {result.next}")
-
-
-def plain(value: Any) -> Any:
-    """Return a result as what JSON can hold: arrays as lists, null for what is not finite.
-
-    >>> plain({"gain": math.inf, "at": (Path("a.csv"), 1.5)})
-    {'gain': None, 'at': ['a.csv', 1.5]}
-    """
-    if hasattr(value, "as_dict"):
-        return plain(value.as_dict())
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, (str, bool)) or value is None:
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, Iterable):
-        return [plain(each) for each in value]
-    return str(value)
 
 
 def labeled(rows: Iterable[tuple[str, object]], width: int = 12) -> list[str]:

@@ -9,7 +9,7 @@ asked about. What is real there is an assembly that can be built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +20,7 @@ from linkwright.algebra.units import Amount
 from linkwright.backends.kernel import Kernel, compile as compiled
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.evaluation import all_values, numbers
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.homotopy.ends import carried
@@ -66,7 +67,7 @@ class AssemblyMode:
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class Assemblies:
+class Assemblies(Result):
     """All assemblies of a machine with locked actuators.
 
     Args:
@@ -94,10 +95,7 @@ class Assemblies:
     self_motion: int
     residual: float
     meeting: tuple[AssemblyMode, ...] = ()
-
-    def as_dict(self) -> dict[str, object]:
-        """Return what was found as plain data; positions in m, coordinates in rad and m."""
-        return {"words": self.words, **asdict(self)}
+    _also = ("words",)
 
     @property
     def at_least(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, suggestion
-from linkwright.base.results import in_columns
+from linkwright.base.results import in_columns, plain
 from linkwright.formats.catalog.reader import read_catalog
 from linkwright.formats.catalog.schema import Catalog, DriveEntry
 from linkwright.formats.catalog.writer import chosen_parts
@@ -130,25 +130,23 @@ class Sizing:
     supply: str
     arm: Arm
 
-    def as_dict(self, *, pareto: bool = False) -> dict[str, object]:
+    def as_dict(self, *, pareto: bool = False) -> dict[str, Any]:
         """Return the chosen drives and the supply as plain data; energies in J.
 
         Args:
             pareto: whether the sets that are best in something are there, too.
         """
-        data: dict[str, object] = {
-            "supply": self.supply,
-            "joints": {name: asdict(choice) for name, choice in self.chosen.items()},
-            "bus": {
-                "energy_j": self.bus.energy,
-                "regenerated_j": self.bus.regenerated,
-                "burned_j": self.bus.burned,
-                "capacitance_f": self.bus.capacitance,
-                "verdicts": [asdict(v) for v in self.bus.verdicts],
-            },
+        bus = {
+            "energy_j": self.bus.energy,
+            "regenerated_j": self.bus.regenerated,
+            "burned_j": self.bus.burned,
+            "capacitance_f": self.bus.capacitance,
+            "verdicts": self.bus.verdicts,
         }
-        if pareto:
-            data["pareto"] = [asdict(s) for s in self.pareto]
+        best = {"pareto": self.pareto} if pareto else {}
+        data: dict[str, Any] = plain(
+            {"supply": self.supply, "joints": self.chosen, "bus": bus, **best}
+        )
         return data
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,7 +91,7 @@ def _outcome(
     data = {
         "facts": [{"what": label, "is": text} for label, text in facts],
         "warnings": warnings,
-        "findings": [asdict(found) for found in findings],
+        "findings": findings,
         "notes": notes,
         "written": files,
         **more,
@@ -126,7 +126,7 @@ def _model(file: str, option: list[str], trust: bool) -> CommandResult:
     more: dict[str, Any] = {}
     if counted is not None:
         facts.append(("mobility", counted.words))
-        more = {"mobility": {**asdict(counted), "words": counted.words}}
+        more = {"mobility": counted}
     return _outcome(
         file,
         facts,
@@ -251,5 +251,5 @@ def _robot(file: str, roots: list[Path], repair: Path | None, force: bool) -> Co
         notes=(*(f"not read: {entry.words}" for entry in robot.ignored), *robot.notes),
         files=files,
         next=f"studio {file}",
-        not_read=[asdict(entry) for entry in robot.ignored],
+        not_read=robot.ignored,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -57,8 +56,8 @@ def command(
         {
             "format": done.format,
             "files": done.files,
-            "not_read": [asdict(entry) for entry in done.unread],
-            "dropped": [asdict(entry) for entry in done.dropped],
+            "not_read": done.unread,
+            "dropped": done.dropped,
             "notes": done.robot.notes,
         },
         [f"wrote {', '.join(str(file) for file in done.files)}"],

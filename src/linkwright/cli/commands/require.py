@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,7 +65,7 @@ def command(
         need.report(out, worst=cases)
     data: dict[str, Any] = {"task": need.task.name, "joints": need.table()}
     if cases is not None:
-        data["worst"] = [asdict(case) for case in cases.cases]
+        data["worst"] = cases.cases
     return CommandResult(
         data,
         _text(need, cases),

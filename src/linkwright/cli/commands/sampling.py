@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwright.base.errors import InputError
+from linkwright.base.results import plain
 from linkwright.cli.options import option
-from linkwright.cli.results import CommandResult, TextTable, plain
+from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
     from linkwright.sampling import Answers, LoopTask, RateCertificate, RateMap

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linkwright.base.results import plain
 from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key, open_cell
 from linkwright.cli.options import option
-from linkwright.cli.results import plain
 from linkwright.cli.terminal import echo, harmless
 
 if TYPE_CHECKING:
