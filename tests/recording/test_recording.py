@@ -24,11 +24,14 @@ from linkwright.cli import main
 from linkwright.cli.app import build
 from linkwright.recording import (
     Channel,
+    ErdChannel,
+    ErdFile,
     Journal,
     Recording,
     RecordingError,
     read_recording,
     recovered,
+    write_erd,
 )
 from linkwright.recording.derived import filtered, rate_of_change, spectrum
 from linkwright.recording.numbering import save_next
@@ -75,6 +78,25 @@ def test_a_format_of_single_precision_keeps_labels_and_values(tmp_path: Path, na
     assert [c.unit for c in found.channels] == ["rad", "rad/s", "m"]
     assert np.array_equal(found.data, made.data.astype(np.float32))
     assert found.rate == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("unit", "seconds"), [("sec", 1.0), ("", 1.0), ("msec", 1e-3), ("MIN", 60)]
+)
+def test_an_erd_file_says_what_its_samples_go_over(
+    tmp_path: Path, unit: str, seconds: float
+) -> None:
+    data = np.ones((3, 1), np.float32)
+    write_erd(tmp_path / "x.erd", ErdFile((ErdChannel("x"),), data, 0.5, x_unit=unit))
+    times = read_recording(tmp_path / "x.erd").times
+    assert times == pytest.approx([0.0, 0.5 * seconds, seconds])
+
+
+def test_an_erd_file_of_a_road_has_no_times(tmp_path: Path) -> None:
+    road = ErdFile((ErdChannel("z"),), np.ones((3, 1), np.float32), 0.5, x_unit="ft")
+    write_erd(tmp_path / "road.erd", road)
+    with pytest.raises(InputError, match="'ft', which is not a unit of time"):
+        read_recording(tmp_path / "road.erd")
 
 
 def test_sl_files_have_the_layout_that_sl_reads(tmp_path: Path) -> None:

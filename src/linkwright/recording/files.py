@@ -21,6 +21,7 @@ from linkwright.base.optional import extra
 from linkwright.recording.comparison import compared
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.recording.journal import MAGIC, journal_stream, recovered
+from linkwright.recording.labels import SECONDS
 from linkwright.recording.origins import as_read, to_be_written
 from linkwright.recording.parquet import (
     parquet_stream,
@@ -53,6 +54,9 @@ class FileFormat:
             extra(self.package, "recording")
 
 
+_TIMES = {"": "s", "second": "s", "seconds": "s", "msec": "ms", "usec": "us"}
+
+
 def _read_erd(path: Path) -> Recording:
     erd = read_erd(path)
     names = _unique([c.short for c in erd.channels])
@@ -61,7 +65,20 @@ def _read_erd(path: Path) -> Recording:
         for name, c in zip(names, erd.channels, strict=True)
     ]
     about = {"title": erd.title, "history": list(erd.history), "source": path.name}
-    return Recording(erd.times, channels, erd.data, about)
+    return Recording(_seconds(erd.x_unit, path) * erd.times, channels, erd.data, about)
+
+
+def _seconds(unit: str, path: Path) -> float:
+    """Return the seconds in what the samples of an ERD file go over."""
+    word = unit.lower()
+    found = SECONDS.get(_TIMES.get(word, word))
+    if found is None:
+        raise InputError(
+            f"its samples go over {unit!r}, which is not a unit of time",
+            file=path,
+            remedy="take them as they are: linkwright.recording.read_erd",
+        )
+    return found
 
 
 def _write_erd(path: Path, recording: Recording, replace: bool) -> None:

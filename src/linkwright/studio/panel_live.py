@@ -14,27 +14,20 @@ from linkwright.studio.live import Live
 from linkwright.studio.live_system import speed_of
 from linkwright.studio.messages import only_words, stopped_words
 from linkwright.studio.playback import SPEEDS
-from linkwright.studio.rows import Rows
+from linkwright.studio.rows import Rows, live_tab
 from linkwright.studio.shortcuts import add_key, also_key
-from linkwright.studio.state import RUN, PanelState, guarded, panels_of
+from linkwright.studio.state import RUN, PanelState, guarded
 from linkwright.studio.status import DERIVING, pace_of, places
 
 if TYPE_CHECKING:
-    from linkwright.studio.server import Studio
+    pass
 
 _WAITING = "Press **Run** to build and start the simulation."
 _SLOWEST, _FASTEST = 0.01, 10.0  # times real time
 
 
-def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where it applies."""
-    panels = panels_of(studio)
-    if panels.runs:
-        with tabs.add_tab(name):
-            fill(panels)
-
-
-def fill(panels: PanelState) -> None:
+@live_tab
+def add(panels: PanelState) -> None:
     """Fill the tab; the run itself is made in the background."""
     gui, rows, scene = panels.server.gui, Rows(panels.studio), panels.scene
     assert scene is not None

@@ -26,26 +26,18 @@ from linkwright.studio.joint_control import (
 )
 from linkwright.studio.live_system import target_of
 from linkwright.studio.messages import only_words, shown_unit, with_unit
-from linkwright.studio.rows import Control, Rows
-from linkwright.studio.state import RUN, PanelState, guarded, panels_of
+from linkwright.studio.rows import Control, Rows, live_tab
+from linkwright.studio.state import RUN, PanelState, guarded
 
 if TYPE_CHECKING:
     from linkwright.scene.scene import Scene
-    from linkwright.studio.server import Studio
 
 _MANY = 60
 _LENGTHS = ("m", "mm", "cm", "in", "ft")
 
 
-def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where it applies."""
-    panels = panels_of(studio)
-    if panels.runs:
-        with tabs.add_tab(name):
-            fill(panels)
-
-
-def fill(panels: PanelState) -> None:
+@live_tab
+def add(panels: PanelState) -> None:
     """Fill the tab."""
     gui, rows, scene = panels.server.gui, Rows(panels.studio), panels.scene
     assert scene is not None

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from linkwright.base.errors import Error
 from linkwright.studio.live_system import Adjustable
 from linkwright.studio.messages import only_words, with_unit
-from linkwright.studio.state import PanelState, guarded, panels_of
+from linkwright.studio.rows import live_tab
+from linkwright.studio.state import PanelState, guarded
 
 if TYPE_CHECKING:
-    from linkwright.studio.server import Studio
+    pass
 
 _TITLES = {"input": "Inputs", "parameter": "Parameters"}
 _MANY = 80
@@ -19,14 +20,6 @@ _CHANGES = (
     "Changes apply immediately, in the live run; a recording in view stays as it is. "
     "*Reset* in the tab Live starts over."
 )
-
-
-def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where it applies."""
-    panels = panels_of(studio)
-    if panels.runs:
-        with tabs.add_tab(name):
-            ValuesPanel(panels)
 
 
 def label_of(each: Adjustable) -> str:
@@ -152,3 +145,6 @@ class ValuesPanel:
         self._refuse("")
         for each, slider in self.sliders.values():
             slider.value = self._within(each, each.value)
+
+
+add = live_tab(ValuesPanel)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from linkwright.studio.shortcuts import add_key
-from linkwright.studio.state import guarded, panels_of
+from linkwright.studio.state import PanelState, guarded, panels_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -91,6 +91,18 @@ class Rows:
         handle = self.gui.add_button(label, **looks)
         handle.on_click(guarded(self._panels, act))
         return handle
+
+
+def live_tab(fill: Callable[[PanelState], object]) -> Callable[[Studio, Any, str], None]:
+    """Return what adds a tab where something could run live, from what fills it."""
+
+    def add(studio: Studio, tabs: Any, name: str) -> None:
+        panels = panels_of(studio)
+        if panels.runs:
+            with tabs.add_tab(name):
+                fill(panels)
+
+    return add
 
 
 class Control:
