@@ -130,6 +130,26 @@ def test_parquet_carries_labels_for_other_readers(tmp_path: Path) -> None:
     assert json.loads(schema.metadata[b"linkwright"])["metadata"]["model"] == "pendulum"
 
 
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_moments_and_durations_of_other_tables_are_seconds(tmp_path: Path, unit: str) -> None:
+    """As pandas writes them; a moment is counted from the first one."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    steps = np.array([0, 250, 1500], "m8[ms]").astype(f"m8[{unit}]")
+    moments = np.datetime64("2024-05-01T12:00") + steps
+    gone = moments.copy()
+    gone[1] = np.datetime64("NaT")
+    columns = {"time": moments, "elapsed": steps, "seen": gone, "x": np.arange(3.0)}
+    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    parquet.write_table(table, tmp_path / "log.parquet")
+    found = read_recording(tmp_path / "log.parquet")
+    np.testing.assert_array_equal(found.times, [0.0, 0.25, 1.5])
+    np.testing.assert_array_equal(found["elapsed"], [0.0, 0.25, 1.5])
+    np.testing.assert_array_equal(found["seen"], [0.0, np.nan, 1.5])
+    assert [c.unit for c in found.channels] == ["s", "s", "?"]
+
+
 def test_mcap_has_a_topic_for_each_body_that_others_read(tmp_path: Path) -> None:
     from mcap.reader import make_reader
 

@@ -1,8 +1,9 @@
 """Recordings as Parquet files: a column for each channel, its labels in the schema.
 
 Needs PyArrow (the extra `recording`). The schema's metadata hold the key `linkwright` with a line
-of JSON; files of others are read as well, with the column named t or time as time. The tape of a
-paced run is the last column: in each row the changes that this sample was the first to see.
+of JSON; files of others are read as well, with the column named t or time as time, and moments of
+the calendar as seconds since the first. The tape of a paced run is the last column: in each row the
+changes that this sample was the first to see.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from linkwright.recording.streams import (
 _KEY = b"linkwright"
 _TAPE = "linkwright.tape"
 _WORDS = list(TAPE.names or ())
+_TEMPORAL = ("timestamp", "duration", "date")
 
 
 def write_parquet(path: Path, recording: Recording, replace: bool = True) -> None:
@@ -97,6 +100,9 @@ def read_parquet(path: Path) -> Recording:
     with _arrow_errors(path):
         table = file.read()
     channels = [_channel(field) for field in table.schema]
+    for k, field in enumerate(table.schema):
+        if str(field.type).startswith(_TEMPORAL):
+            channels[k] = replace(channels[k], unit="s", generic="time")
     data = np.column_stack(
         [_numbers(path, table, k) for k in range(len(channels))] or [np.empty((table.num_rows, 0))]
     )
@@ -164,13 +170,25 @@ def _arrow_errors(path: Path) -> Iterator[None]:
 
 def _numbers(path: Path, table: Any, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     try:
-        column = np.asarray(table.column(k).to_numpy(), dtype=float)
+        column = table.column(k).to_numpy()
+        if column.dtype.kind in "mM":
+            return _since_the_first(column)
+        column = np.asarray(column, dtype=float)
         if column.ndim != 1:
             raise ValueError
         return column
     except (TypeError, ValueError, NotImplementedError):
         name = table.schema.names[k]
         raise InputError(f"the column {name!r} holds no numbers", file=path) from None
+
+
+def _since_the_first(column: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return durations in s; moments of the calendar as durations since the first of them."""
+    known = ~np.isnat(column)
+    if column.dtype.kind == "M" and known.any():
+        column = column - column[known][0]
+    nanoseconds = column.astype("m8[ns]").astype(np.int64)
+    return np.where(known, nanoseconds / 1e9, np.nan)
 
 
 def _channel(field: Any) -> Channel:
