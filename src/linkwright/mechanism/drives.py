@@ -28,7 +28,7 @@ from linkwright.mechanism.parts import (
     Point,
     Value,
 )
-from linkwright.mechanism.places import point_at
+from linkwright.mechanism.places import moved_by, point_at
 from linkwright.mechanism.symbols import changed, require_name
 from linkwright.mechanism.transactions import builder
 
@@ -84,12 +84,7 @@ def _driven(m: Mechanism, names: Iterable[str], before: Sequence[Expr]) -> list[
     found = list(before)
     for name in names:
         require_name(name, "an actuator")
-        q = m.coordinates.get(name)
-        body = next((b for b in m.bodies.values() if q in b.coordinates), None)
-        if q is None or body is None:
-            known = [q.name for b in m.bodies.values() for q in b.coordinates]
-            m.unknown(name, known, "coordinate")
-            continue
+        q, body = moved_by(m, name)
         if body.joint.quaternion and q in body.rotations:
             raise MechanismError(
                 f"{name!r} is part of a quaternion, which no actuator moves alone",
@@ -258,7 +253,6 @@ def _joined(m: Mechanism, name: str) -> tuple[Body, Body]:
     else:
         known = [*m.bodies, *(x.name for x in m.loops)]
         m.unknown(name, known, "joint")
-        raise MechanismError(f"there is no joint {name!r}")
     if len(joint.rotate) < 2 and joint.second is None:
         raise MechanismError(
             f"the joint of {name!r} has one axis at most, and no cone",

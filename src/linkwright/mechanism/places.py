@@ -140,7 +140,6 @@ def place(m: Mechanism, name: str) -> Point | Body:
         bodies = (b for b in m.bodies if m.link_or_body(b))
         known = dict.fromkeys([*m.frames, *m.points, *bodies, m.ground.name])
         m.unknown(name, known, "point, body or frame")
-    assert found is not None
     return found
 
 
@@ -173,7 +172,6 @@ def body_of(m: Mechanism, value: Body | str | None, what: str, *, placed: bool =
                     f"m.bodies[{found.body.name!r}]",
                 )
             return found.body
-        assert found is not None
         return found
     if not isinstance(value, Body):
         raise MechanismError(
@@ -214,6 +212,16 @@ def point_at(m: Mechanism, name: str, given: Value) -> Point:
 def is_own(m: Mechanism, body: Body) -> bool:
     """Whether a body is one of a mechanism; views of it share its bodies."""
     return body is m.ground or m.bodies.get(body.name) is body
+
+
+def moved_by(m: Mechanism, coordinate: str) -> tuple[Expr, Body]:
+    """Return a coordinate of a joint by its name, and the body that it moves."""
+    q = m.coordinates.get(coordinate)
+    body = next((b for b in m.bodies.values() if q in b.coordinates), None)
+    if q is None or body is None:
+        known = [x.name for b in m.bodies.values() for x in b.coordinates]
+        m.unknown(coordinate, known, "coordinate")
+    return q, body
 
 
 def children(m: Mechanism, body: Body) -> tuple[Body, ...]:

@@ -12,7 +12,7 @@ from linkwright.base.reprs import brief
 from linkwright.mechanism import loops
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import Body, ClosedLoop, Constraint, Point, Range, Value, Work
-from linkwright.mechanism.places import point_at
+from linkwright.mechanism.places import moved_by, point_at
 from linkwright.mechanism.symbols import changed, require_name
 from linkwright.mechanism.transactions import builder
 
@@ -316,15 +316,7 @@ def limit(
     1.0
     """
     require_name(coordinate, "a coordinate")
-    q = m.coordinates.get(coordinate)
-    body = next((b for b in m.bodies.values() if q in b.coordinates), None)
-    if q is None or body is None:
-        m.unknown(
-            coordinate,
-            [q.name for b in m.bodies.values() for q in b.coordinates],
-            "coordinate",
-        )
-        return
+    q, body = moved_by(m, coordinate)
     if q in body.rotations and len(body.rotations) > 1:
         raise MechanismError(
             f"{coordinate!r} is one of several rotations of {body.name!r}, and has no limit",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from linkwright.algebra import Expr, evaluate, symbol, units
 from linkwright.algebra.units import MKS, Amount, Unit, by_name, checked_unit, parse_unit
@@ -331,7 +331,7 @@ def amounts(m: Mechanism, given: object, what: str) -> dict[str, float]:
 
 
 @worded
-def unknown(m: Mechanism, name: str, known: Iterable[str], what: str) -> None:
+def unknown(m: Mechanism, name: str, known: Iterable[str], what: str) -> NoReturn:
     """Raise the error for a name that is not known, with the nearest spelling."""
     names = list(known)
     near = nearest(name, names, cutoff=0.5)

@@ -412,17 +412,11 @@ class MechanismBuilder:
         """Return a point by its name: one of the model's, `o`, `b0`, `bcm`, or a body's origin."""
         m, name = self.m, getattr(part.value, key)
         found = m.points.get(name)
+        if found is None and (name == "n" or name in m.bodies):
+            found = self._body_named(name).origin
+        found = found or m.automatic_point(name)
         if found is not None:
             return found
-        if name == "n" or name in m.bodies:
-            return self._body_named(name).origin
-        if name in ("o", "O"):
-            return m.origin
-        origin, center = m.bodies.get(name.removesuffix("0")), m.bodies.get(name.removesuffix("cm"))
-        if name.endswith("0") and origin is not None:
-            return origin.origin
-        if name.endswith("cm") and center is not None:
-            return center.com
         known = [*m.points, "o", *(f"{b}{end}" for b in m.bodies for end in ("0", "cm"))]
         raise self.unknown(part, key, "point", name, known)
 
