@@ -31,7 +31,7 @@ from linkwright.lab.files.lab_writer import lab_text, starter_text, write_lab
 from linkwright.lab.files.sl_writer import sl_folder, write_sl_lab
 from linkwright.lab.sources import SHIPPED, is_lab, lab_config
 
-APART = ("mechanism", "preferences", "files", "description", "model")
+APART = ("mechanism", "believed", "preferences", "files", "description", "model")
 """Fields that say where a laboratory lies, and robots, which are compared by themselves."""
 
 ROD = Mass(1.0, (0.0, 0.0, -0.25), (0.02, 0.02, 0.001, 0.0, 0.0, 0.0))
@@ -159,7 +159,7 @@ def test_the_small_laboratory_leaves_no_field_at_its_default() -> None:
     small = _small()
     usual = LabConfig("", small.description, ())
     kept = {f.name for f in fields(LabConfig) if getattr(small, f.name) == getattr(usual, f.name)}
-    assert kept == {"description", "mechanism", "base", "preferences", "files", "notes"}
+    assert kept == {"description", "mechanism", "believed", "base", "preferences", "files", "notes"}
     joint = JointConfig("", 0.0, 0.0)
     assert all(getattr(small.joints[0], f.name) != getattr(joint, f.name) for f in fields(joint))
     eyes, camera = VisionConfig(), Camera((0.0, 0.0, 0.0))
@@ -169,7 +169,12 @@ def test_the_small_laboratory_leaves_no_field_at_its_default() -> None:
     end = EndEffector("", "")
     assert all(getattr(small.end_effectors[0], f.name) != getattr(end, f.name) for f in fields(end))
     known = set(LabFile.model_fields) | {"joints", "end_effectors", "objects", "description"}
-    assert {f.name for f in fields(LabConfig)} <= known | {"mechanism", "files", "notes"}
+    assert {f.name for f in fields(LabConfig)} <= known | {
+        "mechanism",
+        "believed",
+        "files",
+        "notes",
+    }
 
 
 @pytest.mark.parametrize("name", [*SHIPPED, "small"])

@@ -15,6 +15,7 @@ from linkwright.formats.text.files import write_model
 from linkwright.lab.config import LabConfig
 from linkwright.lab.config_data import config_of, config_text
 from linkwright.lab.files.lab_writer import write_lab
+from linkwright.lab.plant import lab_mechanism
 from linkwright.lab.ready import config_digest
 from linkwright.lab.sources import lab_config
 from linkwright.models.rerun import rerun
@@ -107,6 +108,20 @@ def test_controllers_know_of_springs_and_loads_that_depend_on_joints(swing: Path
     lab.set_end_effector("tip", mass=0.5)
     lab.run(2.0)
     np.testing.assert_allclose(lab.state.q, [0.3, 0.2], atol=0.02)
+
+
+def test_controllers_may_believe_in_another_model(swing: Path) -> None:
+    file = swing.parent / "believing.toml"
+    file.write_text('format = 1\nname = "believing"\nrobot = "swing.toml"\nmodel = "stiff.toml"\n')
+    (swing.parent / "stiff.toml").write_text(SWING.replace("k = 5.0", "k = 7.0"))
+    config = lab_config(file)
+    assert config.believed is not None
+    assert config.believed.values["k"] == 7
+    swapped = replace(config, mechanism=config.believed, believed=config.mechanism)
+    assert len({config_digest(c) for c in (config, swapped)}) == 2
+    known = lab_mechanism(config, believed=True)
+    assert (known.mechanism.values["k"], lab_mechanism(config).mechanism.values["k"]) == (7, 5)
+    lw.Lab(config).run(0.1)
 
 
 def test_a_session_holds_the_mechanism_to_the_last_bit(swing: Path, tmp_path: Path) -> None:

@@ -221,6 +221,9 @@ class LabConfig:
             "that is simulated with all that acts in it, in place of the description", internal=True
         ),
     ] = None
+    believed: Annotated[
+        Mechanism | None, Key("that controllers compute with, in place of the model", internal=True)
+    ] = None
     files: Annotated[tuple[str, ...], Key("that it was read from", internal=True)] = ()
     notes: Annotated[
         tuple[str, ...],

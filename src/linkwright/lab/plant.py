@@ -137,7 +137,7 @@ def member_names(config: LabConfig) -> tuple[str, ...]:
     return (*MEMBERS, *own, *lives, *seen, *(thing.name for thing in config.objects))
 
 
-def own_mechanism(mechanism: Mechanism) -> Mechanism:
+def _copied(mechanism: Mechanism) -> Mechanism:
     """Return a mechanism to be extended for a laboratory, whose links are called as in its files.
 
     Joints have no stops there, as none of a laboratory's have.
@@ -152,7 +152,7 @@ def own_mechanism(mechanism: Mechanism) -> Mechanism:
 
 def with_ends(config: LabConfig, mechanism: Mechanism) -> Mechanism:
     """Return a mechanism with the end-effectors of a laboratory as frames."""
-    made = own_mechanism(of_joints_alone(mechanism))
+    made = _copied(of_joints_alone(mechanism))
     places = as_assembled(made).places
     for end in config.end_effectors:
         if end.link in places and end.name not in places:
@@ -171,17 +171,18 @@ def _whole(config: LabConfig, mechanism: Mechanism) -> Assembled:
                 f"{mechanism.name!r} has something called {name!r}, as a laboratory has",
                 remedy="give it another name in the model",
             )
-    made = as_assembled(own_mechanism(mechanism))
+    made = as_assembled(_copied(mechanism))
     for effector in config.end_effectors:
         _add_load(made.mechanism, made.places, effector)
     joints = (replace(x, name=x.coordinates[0].name) for x in made.joints)
     return replace(made, joints=tuple(joints))
 
 
-def lab_mechanism(config: LabConfig, description: Description | None = None) -> LabMechanism:
-    """Return the robot of a laboratory, with gravity and loads as parameters.
+def lab_mechanism(config: LabConfig, *, believed: bool = False) -> LabMechanism:
+    """Return the robot of a laboratory, or the one that controllers believe it to be, with gravity
+    and loads as parameters.
 
-    A mechanism is taken as it is, with its parameters and all that acts in it; of a `description`,
+    A mechanism is taken as it is, with its parameters and all that acts in it; of a description,
     and where a base is made to float, one is made.
 
     >>> from linkwright.lab.sources import lab_config
@@ -190,7 +191,9 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
     (['R_SFE', 'R_SAA'], ['R_HAND_center_x'])
     """
     floats = config.base == "floating"
-    given = config.description if description is None else description
+    given, own = config.description, config.mechanism
+    if believed and config.model is not None:
+        given, own = config.model, config.believed
     free = any(joint.kind == "free" for joint in given.joints)
     base = "fixed" if not floats else "file" if free else "free"
 
@@ -202,9 +205,8 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
             body = places[given.root if base == "free" else _child_of_root(given)][0]
             m.body("held_base", parent=body, joint=Weld(), mass=anchor, inertia=anchor)
 
-    if config.mechanism is not None and description is None and not floats:
-        made = _whole(config, config.mechanism)
-        own = config.mechanism
+    if own is not None and not floats:
+        made = _whole(config, own)
         numbers = {x: own.values[name] for name, x in own.parameters.items()}
     else:
         numbers = {}

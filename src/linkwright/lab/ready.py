@@ -68,10 +68,11 @@ def config_digest(config: LabConfig) -> bytes:
     plain = replace(config, servos=dict(config.servos), real_servos=dict(config.real_servos))
     plain = replace(plain, ratios=dict(config.ratios), vertices=dict(config.vertices))
     model = None if config.model is None else _bare(config.model)
-    plain = replace(plain, description=_bare(config.description), model=model, mechanism=None)
+    plain = replace(plain, description=_bare(config.description), model=model)
+    plain = replace(plain, mechanism=None, believed=None)
     plain = replace(plain, preferences=None, files=(), notes=())
     text = json.dumps(asdict(plain), sort_keys=True, default=str)
-    own = "" if config.mechanism is None else config.mechanism.fingerprint()
+    own = [m and m.fingerprint() for m in (config.mechanism, config.believed)]
     told = f"lab {fingerprint('labs')} {text} {own} {_filters(config)}"
     return hashlib.blake2b(told.encode(), digest_size=32).digest()
 

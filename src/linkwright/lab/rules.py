@@ -93,7 +93,7 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
     (6, 'fixed', True)
     """
     description = _in_the_world(_as_in_programs(described(robot), robot))
-    own = _own_mechanism(robot, description)
+    own = own_mechanism(robot)
     if own is not None:
         robot = Robot(of_joints_alone(own))
     elif robot.source is not description:
@@ -154,7 +154,7 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
     )
 
 
-def _own_mechanism(robot: Robot, description: Description) -> Mechanism | None:
+def own_mechanism(robot: Robot) -> Mechanism | None:
     """Return the mechanism that a robot was made from, where a laboratory can run it as it is.
 
     That is a tree on the ground whose joints have one coordinate each, none of which follows

@@ -127,8 +127,8 @@ def body(
         m.shape(made, *shapes_in(shape))
         return made
     seen = tuple(_shape(m, name, one) for one in shapes_in(shape))
-    names = _coordinate_names(m, name, joint, coordinates)
-    orders = _small_list(m, small, len(names))
+    names = _coordinate_names(name, joint, coordinates)
+    orders = _small_list(small, len(names))
     symbols = [
         _coordinate(m, n, joint, k, order)
         for k, (n, order) in enumerate(zip(names, orders, strict=True))
@@ -217,7 +217,7 @@ def _two_blocks(
     first = replace(joint, second=None)
     if coordinates is not None and len(coordinates) != 2:
         raise MechanismError(f"body {name!r} has 2 coordinates, not {len(coordinates)}")
-    orders = [bool(order) for order in _small_list(m, small, 2)]
+    orders = [bool(order) for order in _small_list(small, 2)]
     middle = m.body(
         f"{name}_cross",
         parent=parent,
@@ -326,9 +326,7 @@ def _lead(m: Mechanism, joint: Joint, angles: list[Expr]) -> Expr:
     return lead * angles[0] if lead is not ZERO else ZERO
 
 
-def _coordinate_names(
-    m: Mechanism, name: str, joint: Joint, given: Sequence[str] | None
-) -> list[str]:
+def _coordinate_names(name: str, joint: Joint, given: Sequence[str] | None) -> list[str]:
     count = len(joint.translate) + (4 if joint.quaternion else len(joint.rotate))
     if given is not None:
         if len(given) != count:
@@ -354,10 +352,10 @@ def usual_names(m: Mechanism, name: str, joint: Joint) -> list[str]:
     >>> Mechanism("m").usual_names("b", Joint(translate=("x", "y")))
     ['b.x', 'b.y']
     """
-    return _coordinate_names(m, name, joint, None)
+    return _coordinate_names(name, joint, None)
 
 
-def _small_list(m: Mechanism, small: bool | Sequence[bool], count: int) -> list[int]:
+def _small_list(small: bool | Sequence[bool], count: int) -> list[int]:
     if isinstance(small, bool):
         return [int(small)] * count
     if len(small) != count:

@@ -61,7 +61,7 @@ def framed(at: Place, axis: Triple, following: Sequence[Following], mass: Mass |
     link_from_parent = transposed(at.rotation)
     still = product(link_from_parent, transposed(nominal))
     found = []
-    for turn in _turns(still, number, axis, following):
+    for turn in _turns(still, number, following):
         frame = tidy_rotation(product(still, about(number, turn)))
         place = Place((0.0, 0.0, 0.0), frame)
         found.append((_cost(place, turn, following, mass), abs(turn), turn, place))
@@ -88,9 +88,7 @@ def _nominal(along: Triple, number: int) -> Rotation:
     return tidy_rotation((rows[0], rows[1], rows[2]))
 
 
-def _turns(
-    still: Rotation, number: int, axis: Triple, following: Sequence[Following]
-) -> list[float]:
+def _turns(still: Rotation, number: int, following: Sequence[Following]) -> list[float]:
     """Return the angles to try, each once, right angles left out."""
     i, j = (number + 1) % 3, (number + 2) % 3
     columns = transposed(still)

@@ -21,7 +21,7 @@ from linkwright.formats.text.table_reader import TableReader
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.lab.contacts import MODELS
 from linkwright.lab.files.lab_tables import CONTACT_MODELS, LabFile
-from linkwright.lab.rules import described, posture_in, robot_lab
+from linkwright.lab.rules import described, own_mechanism, posture_in, robot_lab
 from linkwright.mechanism.joint_kinds import JOINTS
 from linkwright.robots import Robot
 
@@ -95,10 +95,11 @@ class _Reader(TableReader):
                     ("joint", k, "name"), f"{table.name!r} is given twice", "take one of them out"
                 )
         where = {name: k for k, name in enumerate(tables)}
-        model = None
+        model = believed = None
         if record.model:
-            believed = self.robot(record.model, ("model",))
-            model = self.named(described(believed), record.name, record.model)
+            other = self.robot(record.model, ("model",))
+            model = self.named(described(other), record.name, record.model)
+            believed = own_mechanism(other)
         preferences = self.folder / record.preferences if record.preferences else None
         if preferences is not None and not preferences.is_dir():
             raise self.source.error(
@@ -110,6 +111,7 @@ class _Reader(TableReader):
         values |= {
             "description": description,
             "model": model,
+            "believed": believed,
             "joints": tuple(
                 self.joint(tables[j.name], j, ("joint", where[j.name]), description)
                 if j.name in tables

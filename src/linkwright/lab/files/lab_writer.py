@@ -18,6 +18,7 @@ from linkwright.formats.text.files import write_model
 from linkwright.formats.text.writer import record_text
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.lab_tables import CONTACT_MODELS, LabFile, ObjectTable
+from linkwright.mechanism import Mechanism
 
 
 def starter_text(name: str) -> str:
@@ -55,17 +56,11 @@ def write_lab(
     contents: dict[Path, bytes] = {}
     stem = target.name.removesuffix(".toml")
     robot, model = f"{stem}.robot.toml", ""
-    dropped: tuple[Ignored, ...] = ()
-    if config.mechanism is not None:
-        text = write_model(config.mechanism)
-    else:
-        written = written_description(_seen(config.description, target), "text")
-        text, dropped = written.text, written.dropped
-    contents[target.parent / robot] = text.encode()
+    text, dropped = _robot_text(config.description, config.mechanism, target)
+    contents[target.parent / robot] = text
     if config.model is not None:
         model = f"{stem}.model.toml"
-        believed = written_description(_seen(config.model, target), "text")
-        contents[target.parent / model] = believed.text.encode()
+        contents[target.parent / model], _ = _robot_text(config.model, config.believed, target)
     preferences = preference_files(config)
     folder = "prefs" if config.preferences is not None else ""
     for name, content in preferences.items():
@@ -76,9 +71,16 @@ def write_lab(
     return put_in_place(contents, replace=replace), dropped
 
 
-def _seen(robot: Description, target: Path) -> Description:
-    """Return a robot whose meshes are found from the target's folder."""
-    return seen_from(robot, Path(robot.source), target) if robot.source else robot
+def _robot_text(
+    robot: Description, own: Mechanism | None, target: Path
+) -> tuple[bytes, tuple[Ignored, ...]]:
+    """Return a robot as a text model, with meshes found from the target's folder, and what of it
+    is left out."""
+    if own is not None:
+        return write_model(own).encode(), ()
+    seen = seen_from(robot, Path(robot.source), target) if robot.source else robot
+    written = written_description(seen, "text")
+    return written.text.encode(), written.dropped
 
 
 def preference_files(config: LabConfig) -> dict[str, bytes]:

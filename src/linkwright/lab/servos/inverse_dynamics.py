@@ -45,7 +45,7 @@ class InverseDynamicsServo(Block):
         name: str = "invdyn",
     ) -> None:
         super().__init__(name, doc="torques of the wanted motion")
-        robot = lab_mechanism(config, config.model) if robot is None else robot
+        robot = lab_mechanism(config, believed=True) if robot is None else robot
         n, start, hold = len(config.joints), column(config, "default"), self.intermediate
         des_q = self.input_vector("des_q", n, start, doc="wanted positions")
         des_u = self.input_vector("des_u", n, doc="wanted speeds")
