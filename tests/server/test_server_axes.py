@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell, shipped
 from linkwright.server.desk import Desk
 from linkwright.server.face import LIVES, Command, RefusedError
-from linkwright.server.verbs import VERBS
+from linkwright.server.verbs import VERBS, Order, Verb
 from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.recorder import Target
 
@@ -110,6 +111,34 @@ def test_an_axis_in_torque_mode_carries_its_weight_and_gives_way() -> None:
     cell.advance(100)
     assert cell.latest().values["plane.q"][1] - before > 0.02  # far more than kp would allow
     assert _state(cell)[0] == "active"
+
+
+def test_a_verb_cannot_lead_an_arm_beyond_its_joints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a verb of somebody's makes of a command is looked at as what a client gives."""
+    desk, given = Desk(read_cell("axes2")), [0.0, 0.0]
+
+    def leads(order: Order) -> None:
+        order.values = tuple(given)
+
+    verb = Verb("astray", "go astray", moves="leg", goal="joints", becomes=leads)
+    monkeypatch.setitem(VERBS, "astray", verb)
+    state = dict.fromkeys(("cause", "tail", "braking", "moves", "goals", "over"), 0.0)
+    state |= {"life": 2.0, "target0": 0.0, "target1": 0.0}
+    for sequence, (wrong, name) in enumerate(
+        (
+            ([9.0, 0.0], "range"),
+            ([math.nan, 0.0], "values"),
+            ([0.0], "values"),
+            ([0.0] * 3, "values"),
+        )
+    ):
+        given[:] = wrong
+        with pytest.raises(RefusedError) as refused:
+            desk.command("plane", Command("astray", 1 + sequence), state, 0)
+        assert refused.value.name == name
+    given[:] = [0.1, 0.2]
+    inputs = desk.command("plane", Command("astray", 9), state, 0)
+    assert inputs["plane_supervisor.slot_goal[0,1]"] == 0.2
 
 
 @pytest.mark.parametrize("name", shipped())

@@ -20,7 +20,15 @@ from linkwright.server.cell import CAUSES, Cell, CellArm
 from linkwright.server.face import ArmFace, Command, RefusedError
 from linkwright.server.reach import ArmReach, pose_matrix
 from linkwright.server.supervisor import SLOTS, width
-from linkwright.server.verbs import VERBS, ArmQueue, Inputs, Order, check_command, number_of
+from linkwright.server.verbs import (
+    VERBS,
+    ArmQueue,
+    Inputs,
+    Order,
+    check_command,
+    check_goal,
+    number_of,
+)
 
 
 class Desk:
@@ -71,6 +79,8 @@ class Desk:
             raise RefusedError("full", f"{SLOTS} commands of {name!r} wait already")
         if verb.becomes is not None:
             verb.becomes(order)
+        if verb.moves == "leg":
+            check_goal(order, verb.goal)
         if verb.moves:
             queue.ends = self._end(order, verb.goal)
         self.faces[name] = order.face

@@ -100,10 +100,8 @@ class Verb:
     def sizes(self, joints: int) -> tuple[int, int]:
         """Return how many numbers it takes of an arm, without the optional ones and with them."""
         counts = [joints if one.count == EACH else one.count for one in self.numbers]
-        whole = sum(counts)
-        return whole - sum(
-            n for n, x in zip(counts, self.numbers, strict=True) if x.optional
-        ), whole
+        needed = [n for n, one in zip(counts, self.numbers, strict=True) if not one.optional]
+        return sum(needed), sum(counts)
 
 
 def _home(order: Order) -> None:
@@ -335,6 +333,15 @@ def check_command(arm: ArmFace, command: Command, now: int) -> None:
         check_name("name", f"parameter of {arm.name!r}", command.name, arm.parameters)
     if verb.of == "axis":
         check_name("name", f"axis of {arm.name!r}", command.name, arm.axes)
+
+
+def check_goal(order: Order, goal: str) -> None:
+    """Refuse a leg whose goal, as its verb made it, is none that the arm could have."""
+    arm, kind, values = order.face, order.command.kind, order.values
+    size = 7 if goal == "pose" else len(arm.joints)
+    if len(values) != size or not all(map(math.isfinite, values)):
+        raise RefusedError("values", f"{kind!r} of {arm.name!r} has no goal of {size} numbers")
+    _check_joints(arm, "" if goal == "pose" else "positions", list(values), "")
 
 
 def _check_joints(arm: ArmFace, are: str, values: list[float], when: str) -> None:
