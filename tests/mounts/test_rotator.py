@@ -397,4 +397,4 @@ def test_the_studio_shows_the_mount_as_it_looks_and_stops_it() -> None:
         stood = rotator.position()
         rotator.advance(1)
         assert rotator.position() == stood
-        assert link.bar()["pace"] == "stands"
+        assert link.bar().pace == "stands"

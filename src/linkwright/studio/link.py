@@ -24,6 +24,7 @@ from linkwright.recording import Channel, Recording
 from linkwright.scene.motions import SceneMotion
 from linkwright.scene.scene import Scene
 from linkwright.simulation.sample_buffer import Kept
+from linkwright.studio.messages import Bar
 
 if TYPE_CHECKING:
     from linkwright.pages.scope import ScopeLayout
@@ -142,19 +143,9 @@ class Link:
         t, rows = self.samples()
         return Recording(t, self.channels, rows, self._about)
 
-    def bar(self) -> dict[str, Any]:
+    def bar(self) -> Bar:
         """Return what the bar over the scene shows."""
-        time, pace, note = self.words()
-        return {
-            "stop": True,
-            "freeze": "freeze" in self.acts,
-            "mode": self.mode,
-            "kind": "live",
-            "time": time,
-            "pace": pace,
-            "note": note,
-            "busy": False,
-        }
+        return Bar(self.mode, "live", *self.words(), stop=True, freeze="freeze" in self.acts)
 
     def close(self) -> None:
         """Leave it; it goes on."""

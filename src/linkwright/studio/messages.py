@@ -7,12 +7,28 @@ have written.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from linkwright.simulation.paced import Reached
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What the bar over the scene shows."""
+
+    mode: str = ""  # what moves the scene, in capitals
+    kind: str = ""  # "live", "replay" or "pose"
+    time: str = ""
+    pace: str = ""
+    note: str = ""  # what a user must know
+    again: str = ""  # the command that opens the studio again
+    stop: bool = False  # whether there is a button that stops what runs
+    freeze: bool = False  # and one that lets it hold its posture
+    busy: bool = False  # whether a user waits for the live run
 
 
 def only_words(text: str) -> str:

@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from linkwright.studio.access import Gate, guarding
 from linkwright.studio.arrows import Marks
 from linkwright.studio.client_page import Front
 from linkwright.studio.link import Link, add_link
+from linkwright.studio.messages import Bar
 from linkwright.studio.playback import Player, Track, player_for
 from linkwright.studio.status import add_status
 from linkwright.studio.viser_scene import Stage
@@ -74,10 +75,6 @@ SUNWARD = (0.45, -0.55, 0.95)
 
 _SKY, _SUN, _FILL = 2.2, 3.2, 0.7
 _ACTED = {"halt": "stopped", "freeze": "frozen"}
-_UNKNOWN = {
-    **dict.fromkeys(("mode", "kind", "time", "pace", "note", "again"), ""),
-    **dict.fromkeys(("busy", "stop"), False),
-}
 
 
 @dataclass(eq=False, repr=False)
@@ -175,7 +172,7 @@ class Studio(Closable):
 
     def state(self, query: dict[str, str]) -> dict[str, Any]:
         """Return what the bar over the scene shows."""
-        return dict(_UNKNOWN) if self.status is None else self.status(query)
+        return asdict(Bar()) if self.status is None else self.status(query)
 
     @property
     def stage(self) -> Stage | None:

@@ -7,8 +7,10 @@ that move, also starts the playback.
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from linkwright.studio.messages import Bar
 from linkwright.studio.state import PLAYED, RUN, PanelState, panels_of
 
 if TYPE_CHECKING:
@@ -32,43 +34,35 @@ class Status:
             self._met = True
             if query.get("motion") == "moving":
                 self._begin()
-        panels = self.panels
+        panels, again = self.panels, self.panels.studio.again
         if panels.studio.link is not None:
-            return {**panels.studio.link.bar(), "again": panels.studio.again}
-        kind, mode, time, pace = self._live() if panels.mode == RUN else self._shown()
+            return asdict(replace(panels.studio.link.bar(), again=again))
+        shown = self._live() if panels.mode == RUN else self._shown()
         busy = panels.maker.busy
-        return {
-            "stop": False,
-            "mode": mode,
-            "kind": kind,
-            "time": time,
-            "pace": pace,
-            "note": DERIVING if busy else panels.trouble_now,
-            "busy": busy,
-            "again": panels.studio.again,
-        }
+        note = DERIVING if busy else panels.trouble_now
+        return asdict(replace(shown, note=note, again=again, busy=busy))
 
     def _begin(self) -> None:
         player = self.panels.studio.player
         if self.panels.mode == PLAYED and player.end > player.start:
             player.playing = True
 
-    def _live(self) -> tuple[str, str, str, str]:
+    def _live(self) -> Bar:
         live = self.panels.live
         if live is None:
-            return "live", "LIVE", "", ""
+            return Bar("LIVE", "live")
         now = live.latest
-        return "live", "LIVE", f"t = {now.time:.{places(live)}f} s", pace_of(live, now)
+        return Bar("LIVE", "live", f"t = {now.time:.{places(live)}f} s", pace_of(live, now))
 
-    def _shown(self) -> tuple[str, str, str, str]:
+    def _shown(self) -> Bar:
         panels, player = self.panels, self.panels.studio.player
         if panels.mode != PLAYED:
-            return "pose", "POSE", "", ""
+            return Bar("POSE", "pose")
         if not player.end > player.start:
-            return "", "", "", ""
+            return Bar()
         pace = f"{player.speed:g}× real time" if player.playing else "paused"
         few = 2 if player.end - player.start > 1 else 4
-        return "replay", "REPLAY", f"t = {player.time:.{few}f} s", pace
+        return Bar("REPLAY", "replay", f"t = {player.time:.{few}f} s", pace)
 
 
 def places(live: Live) -> int:
