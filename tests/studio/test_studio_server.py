@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -262,3 +264,19 @@ def test_unknown_inputs_are_errors() -> None:
         open_studio(["no-such-model"])
     with pytest.raises(lw.Error, match="something to show"):
         open_studio([])
+
+
+ROOMS = """
+import sys
+from linkwright.base.lazy import named
+from linkwright.studio.server import PANELS
+for home in PANELS.values():
+    named(home)
+print([r for r in ("server", "lab", "mounts") if f"linkwright.{r}" in sys.modules])
+"""
+
+
+def test_the_tabs_of_a_model_load_no_room_of_what_it_is_not_connected_to() -> None:
+    """Cells, laboratories and mounts have tabs of their own, which only their studios load."""
+    made = subprocess.run([sys.executable, "-c", ROOMS], capture_output=True, text=True, check=True)
+    assert made.stdout.strip() == "[]"
