@@ -152,7 +152,7 @@ def build() -> typer.Typer:
         >>> "tools" in get_command(build()).commands
         True
     """
-    app = typer.Typer(cls=_Root, help=HELP, add_completion=False, **_SETTINGS)
+    app = typer.Typer(cls=_Root, help=HELP, **_SETTINGS)
     app.callback()(_options)
     return app
 

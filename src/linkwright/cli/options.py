@@ -9,7 +9,7 @@ functions at the end read what is given with them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -99,6 +99,22 @@ OPTIONS: dict[str, SharedOption] = {
 """The options that more than one command has."""
 
 
+def completion(name: str) -> Callable[..., list[str]]:
+    """Return what completes a word, from `linkwright.cli.completions`, imported when it does."""
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
+        from linkwright.cli import completions
+
+        function = getattr(completions, name)
+        found: list[str] = function(incomplete) if name == "models" else function(ctx, incomplete)
+        return found
+
+    return complete
+
+
+_COMPLETIONS = {"--set": "parameters", "--initial": "states", "--at": "states"}
+
+
 def option(name: str, more: str = "") -> Any:
     """Return an option of the table for `Annotated`; what this command adds ends its help.
 
@@ -106,8 +122,12 @@ def option(name: str, more: str = "") -> Any:
     'Seed of what is random.'
     """
     takes, words, short = OPTIONS[name]
+    known = _COMPLETIONS.get(name)
     return typer.Option(
-        *filter(None, (short, name)), metavar=takes, help=f"{words} {more}".rstrip()
+        *filter(None, (short, name)),
+        metavar=takes,
+        help=f"{words} {more}".rstrip(),
+        autocompletion=None if known is None else completion(known),
     )
 
 
@@ -116,6 +136,7 @@ Model = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="A shipped model (NAME or NAME:OPTION=VALUE), or a file: .toml, .urdf, .xml, .dyn.",
+        autocompletion=completion("models"),
     ),
 ]
 RobotModel = Annotated[
@@ -124,6 +145,7 @@ RobotModel = Annotated[
         metavar="ROBOT",
         help="A robot file (.urdf, .xml, .dyn, .toml), or a shipped model (NAME or "
         "NAME:OPTION=VALUE).",
+        autocompletion=completion("models"),
     ),
 ]
 Set = Annotated[list[str] | None, option("--set")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright.cli.options import option
+from linkwright.cli.options import completion, option
 from linkwright.cli.results import CommandResult
 
 if TYPE_CHECKING:
@@ -25,7 +25,11 @@ def _text(words: str, metavar: str = "TEXT") -> Any:
 def command(
     what: Annotated[
         list[str],
-        typer.Argument(metavar="REC [REC ...] [CHANNEL ...]", help=WHAT),
+        typer.Argument(
+            metavar="REC [REC ...] [CHANNEL ...]",
+            help=WHAT,
+            autocompletion=completion("channels"),
+        ),
     ],
     vs: Annotated[
         str | None, _text("Plot against this channel instead of time.", "CHANNEL")
