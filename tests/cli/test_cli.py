@@ -114,6 +114,12 @@ def test_the_page_of_renamed_commands_is_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
     row = r"^\| `linkwright ([a-z-]+)` \| `linkwright ([a-z -]+)` \|$"
     assert dict(re.findall(row, page, re.MULTILINE)) == commands.ALIASES
+    options = [
+        f"| `linkwright {path}` | `{old}` | `{new}` |"
+        for path, renamed in commands.OLD_OPTIONS.items()
+        for old, new in renamed.items()
+    ]
+    assert [line for line in options if line not in page] == []
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,8 @@ def load(name: str) -> Callable[..., None]:
         'linkwright.cli.commands.info'
     """
     command: Callable[..., Any] = named(f"{COMMANDS[name]}:command")
-    if command.__annotations__.get("return") != "CommandResult":
+    given = command.__annotations__.get("return")
+    if getattr(given, "__name__", given) != "CommandResult":
         return command
     from linkwright.cli.results import shown
 
