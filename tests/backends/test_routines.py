@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -35,6 +36,8 @@ from linkwright.program.routine import (
     RoutineFunction,
     read,
 )
+from linkwright.simulation.native.driver import driver_ir
+from linkwright.simulation.native.tables import Variant
 from tests.seeds import seeds
 
 SIZE = 6
@@ -435,3 +438,15 @@ def test_lanes_that_differ_cannot_decide_for_all(tmp_path: Path) -> None:
     functions = read(text.module(tmp_path), "start", MEMORY)
     with pytest.raises(CompileError, match="lanes differ"):
         in_llvm(functions, [values(0, lane) for lane in range(4)])
+
+
+@pytest.mark.parametrize("triple", ["wasm32-unknown-unknown", "nvptx64-nvidia-cuda"])
+@pytest.mark.parametrize("variant", [Variant(1, False), Variant(1, True, True)])
+def test_the_loop_of_a_run_is_written_for_other_targets(variant: Variant, triple: str) -> None:
+    """For one run in each thread, or in a page."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(triple).create_target_machine(opt=1)
+    module = llvm.parse_assembly(driver_ir(variant))
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    assert "run_blocks" in machine.emit_assembly(module)

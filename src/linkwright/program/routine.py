@@ -89,7 +89,7 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class RoutineStatement:
     """A statement: what is done, with what, and the statements inside of it.
 
     | what | arguments | inside |
@@ -109,7 +109,7 @@ class Statement:
 
     what: str
     args: tuple[object, ...] = ()
-    inside: tuple[tuple[Statement, ...], ...] = ()
+    inside: tuple[tuple[RoutineStatement, ...], ...] = ()
     note: str = ""  # a comment
 
 
@@ -122,7 +122,7 @@ class RoutineFunction:
     parameters: tuple[tuple[str, str], ...]  # names and types, without the memory
     result: str
     variables: tuple[tuple[str, str], ...]  # names and types of all that are set
-    body: tuple[Statement, ...]
+    body: tuple[RoutineStatement, ...]
     leaves: bool  # whether the routine can end here
 
     changes: bool  # whether it does anything to the memory
@@ -222,7 +222,7 @@ _OPERATORS: dict[type, tuple[str, _Operator]] = {
 _CHANGES = ("put", "evaluate", "copy", "leave")
 
 
-def statements(body: Sequence[Statement]) -> Iterator[Statement]:
+def statements(body: Sequence[RoutineStatement]) -> Iterator[RoutineStatement]:
     """Yield all statements, those inside of others included."""
     for statement in body:
         yield statement
@@ -235,7 +235,7 @@ def expressions(part: object) -> Iterator[Expression]:
     if isinstance(part, tuple):
         for inner in part:
             yield from expressions(inner)
-    elif isinstance(part, Statement):
+    elif isinstance(part, RoutineStatement):
         yield from expressions((part.args, part.inside))
     elif isinstance(part, Expression):
         yield part
@@ -286,8 +286,8 @@ class _FunctionReader:
         return CompileError(f"{self.home.module.__name__}:{line}: {why}: {ast.unparse(node)}")
 
     # -- statements --------------------------------------------------------------------------------
-    def block(self, nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
-        made: list[Statement] = []
+    def block(self, nodes: Sequence[ast.stmt]) -> tuple[RoutineStatement, ...]:
+        made: list[RoutineStatement] = []
         for node in nodes:
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 continue  # a docstring
@@ -307,22 +307,22 @@ class _FunctionReader:
             words.insert(0, comments[line][0])
         return " ".join(words)
 
-    def statement(self, node: ast.stmt) -> list[Statement]:
+    def statement(self, node: ast.stmt) -> list[RoutineStatement]:
         match node:
             case ast.Pass():
                 return []
             case ast.Break():
-                return [Statement("break")]
+                return [RoutineStatement("break")]
             case ast.Continue():
-                return [Statement("continue")]
+                return [RoutineStatement("continue")]
             case ast.Return(value=None):
-                return [Statement("return", (None,))]
+                return [RoutineStatement("return", (None,))]
             case ast.Return(value=ast.expr() as value):
-                return [Statement("return", (self.value(value, self.result),))]
+                return [RoutineStatement("return", (self.value(value, self.result),))]
             case ast.Raise(exc=ast.Call(func=ast.Name(id="Leave"), args=[status, *detail])):
                 self.leaves = True
                 more = self.value(detail[0], INT) if detail else constant(0)
-                return [Statement("leave", (self.value(status, INT), more))]
+                return [RoutineStatement("leave", (self.value(status, INT), more))]
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 pairs = zip(targets, values, strict=True)
                 return [self.assign(target, value, None) for target, value in pairs]
@@ -337,7 +337,7 @@ class _FunctionReader:
             case ast.If():
                 return self.branch(node)
             case ast.While(test=test, body=body, orelse=[]):
-                return [Statement("while", (self.value(test, TRUTH),), (self.block(body),))]
+                return [RoutineStatement("while", (self.value(test, TRUTH),), (self.block(body),))]
             case ast.For(
                 target=ast.Name(id=name),
                 iter=ast.Call(func=ast.Name(id="range"), args=[*ends]),
@@ -353,7 +353,11 @@ class _FunctionReader:
                 inside = self.block(body)
                 self.indices.discard(name)
                 del self.types[name]  # behind the loop it has no value
-                return [] if end == start else [Statement("count", (name, start, end), (inside,))]
+                return (
+                    []
+                    if end == start
+                    else [RoutineStatement("count", (name, start, end), (inside,))]
+                )
             case ast.Expr(value=ast.Call(func=ast.Name(id="evaluate"), args=args)):
                 return [self.evaluation(*args)]
             case ast.Expr(value=ast.Call(func=ast.Name(id="copy"), args=[target, source, *rest])):
@@ -361,18 +365,18 @@ class _FunctionReader:
                 none = constant(0)
                 arrays = (self.value(target, ARRAY), none, self.value(source, ARRAY), none)
                 many = self.value(count, INT)
-                copied = Statement("copy", (*arrays, many, self.value(mask, MASK)))
+                copied = RoutineStatement("copy", (*arrays, many, self.value(mask, MASK)))
                 return [] if many == none else [copied]
             case ast.Expr(value=ast.Call(func=ast.Name(id="shift"), args=args)):
                 kinds = (ARRAY, INT, ARRAY, INT, INT, MASK)
-                return [Statement("copy", tuple(map(self.value, args, kinds)))]
+                return [RoutineStatement("copy", tuple(map(self.value, args, kinds)))]
             case ast.Expr(value=ast.Call() as value):
                 call = self.call(value)
                 nothing = call.op == "call" and not self.home.does(str(call.args[0]))
-                return [] if nothing else [Statement("call", (call,))]
+                return [] if nothing else [RoutineStatement("call", (call,))]
         raise self.refuse(node, "a routine does not say this")
 
-    def assign(self, target: ast.expr, value: ast.expr, kind: str | None) -> Statement:
+    def assign(self, target: ast.expr, value: ast.expr, kind: str | None) -> RoutineStatement:
         if isinstance(target, ast.Name):
             name = target.id
             if name in self.indices:
@@ -383,24 +387,24 @@ class _FunctionReader:
                     if isinstance(index, ast.Name) and index.id in self.types:
                         self.indices.add(index.id)  # it stays what it is
                 self.rows[name] = value
-                return Statement("set", (name, NONE, None))
+                return RoutineStatement("set", (name, NONE, None))
             known = self.types.get(name)
             made = self.value(value, kind or known)
             self.declare(target, name, made.type)
-            return Statement("set", (name, made.type, made))
+            return RoutineStatement("set", (name, made.type, made))
         place = self.expression(target)
         if place.op == "constant" and place == self.value(value, place.type):
-            return Statement("set", ("", NONE, None))
+            return RoutineStatement("set", ("", NONE, None))
         if place.op not in ("field", "item"):
             raise self.refuse(target, "this is not written to")
-        return Statement("put", (place, self.value(value, place.type)))
+        return RoutineStatement("put", (place, self.value(value, place.type)))
 
     def declare(self, node: ast.AST, name: str, kind: str) -> None:
         if self.types.setdefault(name, kind) != kind:
             raise self.refuse(node, f"{name} is {self.types[name]}, not {kind}")
         self.variables.setdefault(name, kind)
 
-    def branch(self, node: ast.If) -> list[Statement]:
+    def branch(self, node: ast.If) -> list[RoutineStatement]:
         condition = self.value(node.test, None)
         if condition.op == "constant":
             return list(self.block(node.body if condition.args[0] else node.orelse))
@@ -412,7 +416,7 @@ class _FunctionReader:
             assert isinstance(inner, Expression)
             condition = inner
         inside = (self.block(node.body), self.block(node.orelse))
-        return [Statement("if", (condition, rarely), inside)] if any(inside) else []
+        return [RoutineStatement("if", (condition, rarely), inside)] if any(inside) else []
 
     def evaluation(
         self,
@@ -421,7 +425,7 @@ class _FunctionReader:
         given: ast.expr,
         results: ast.expr,
         index: ast.expr | None = None,
-    ) -> Statement:
+    ) -> RoutineStatement:
         if not (
             isinstance(name, ast.Constant)
             and isinstance(given, ast.Tuple)
@@ -430,7 +434,7 @@ class _FunctionReader:
             raise self.refuse(name, "a Program is called by its name, with arrays")
         number = None if index is None else self.value(index, INT)
         arrays = [tuple(map(self.expression, part.elts)) for part in (given, results)]
-        return Statement("evaluate", (name.value, number, *arrays))
+        return RoutineStatement("evaluate", (name.value, number, *arrays))
 
     # -- values ------------------------------------------------------------------------------------
     def value(self, node: ast.expr, kind: str | None) -> Expression:

@@ -23,7 +23,7 @@ from linkwright.program.routine import (
     WORD,
     Expression,
     RoutineFunction,
-    Statement,
+    RoutineStatement,
     expressions,
 )
 
@@ -117,14 +117,14 @@ class _Writer:
         return self.lines
 
     # -- statements --------------------------------------------------------------------------------
-    def block(self, statements: Sequence[Statement], indent: str) -> None:
+    def block(self, statements: Sequence[RoutineStatement], indent: str) -> None:
         self.declare(statements, indent)
         for statement in statements:
             if statement.note:
                 self.lines += _comment(statement.note, indent)
             self.statement(statement, indent)
 
-    def declare(self, statements: Sequence[Statement], indent: str) -> None:
+    def declare(self, statements: Sequence[RoutineStatement], indent: str) -> None:
         """Declare what several statements share and the first of them does not simply set."""
         for name in list(self.undeclared):
             users = [s for s in statements if _mentions(name, s)]
@@ -140,7 +140,7 @@ class _Writer:
             if kind != NONE:
                 self.lines.append(f"{indent}{KINDS[kind]} {name};")
 
-    def statement(self, s: Statement, indent: str) -> None:
+    def statement(self, s: RoutineStatement, indent: str) -> None:
         add, deeper = self.lines.append, indent + "    "
         match s.what, s.args:
             case "set", (name, _, _) if name not in self.used:
@@ -341,13 +341,13 @@ def _mentions(name: str, part: object) -> bool:
     if isinstance(part, Expression):
         own = part.op == "name" and part.args[0] == name
         return own or any(_mentions(name, a) for a in part.args if not isinstance(a, str))
-    if isinstance(part, Statement):
+    if isinstance(part, RoutineStatement):
         own = part.what in ("set", "count") and part.args[0] == name
         return own or _mentions(name, part.args) or _mentions(name, part.inside)
     return isinstance(part, tuple) and any(_mentions(name, p) for p in part)
 
 
-def _settings(name: str, statements: Sequence[Statement]) -> int:
+def _settings(name: str, statements: Sequence[RoutineStatement]) -> int:
     """Return how often a variable is set."""
     return sum(
         (s.what == "set" and s.args[0] == name) + sum(_settings(name, b) for b in s.inside)

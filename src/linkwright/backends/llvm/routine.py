@@ -24,7 +24,7 @@ from linkwright.program.routine import (
     WORD,
     Expression,
     RoutineFunction,
-    Statement,
+    RoutineStatement,
 )
 
 RARELY = '!0 = !{!"branch_weights", i32 1, i32 2000}\n'
@@ -108,7 +108,7 @@ class RoutineWriter:
         return w.load(self.kinds[made.result], frame.result) if frame.result else ""
 
     # -- statements --------------------------------------------------------------------------------
-    def block(self, frame: _Frame, statements: tuple[Statement, ...]) -> None:
+    def block(self, frame: _Frame, statements: tuple[RoutineStatement, ...]) -> None:
         for statement in statements:
             getattr(self, f"write_{statement.what}")(frame, *statement.args, *statement.inside)
 
@@ -125,8 +125,8 @@ class RoutineWriter:
         frame: _Frame,
         condition: Expression,
         rarely: bool,
-        yes: tuple[Statement, ...],
-        no: tuple[Statement, ...],
+        yes: tuple[RoutineStatement, ...],
+        no: tuple[RoutineStatement, ...],
     ) -> None:
         w = self.w
         names = [w.fresh(stem) for stem in ("yes", "no", "end")]
@@ -143,7 +143,7 @@ class RoutineWriter:
         w.label(names[2])
 
     def write_while(
-        self, frame: _Frame, condition: Expression, body: tuple[Statement, ...]
+        self, frame: _Frame, condition: Expression, body: tuple[RoutineStatement, ...]
     ) -> None:
         w = self.w
         head, inside, end = (w.fresh(stem) for stem in ("head", "body", "end"))
@@ -162,7 +162,7 @@ class RoutineWriter:
         name: str,
         start: Expression,
         end: Expression,
-        body: tuple[Statement, ...],
+        body: tuple[RoutineStatement, ...],
     ) -> None:
         w = self.w
         first, last = self.value(frame, start), self.value(frame, end)
