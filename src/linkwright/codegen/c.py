@@ -387,15 +387,14 @@ def _memory(content: Content, functions: Mapping[str, RoutineFunction]) -> Itera
     for name in sorted(used):
         if name in _SIZES:
             kind = "int64_t" if name == "due" else "double"
-            kinds.setdefault(kind, []).append(f"{name}[{_SIZES[name]} + 1]")
+            kinds.setdefault(kind, []).append(f"{name}[{_SIZES[name]}+1]")
         elif name not in _COUNTS:
             kinds.setdefault(KINDS[used[name]], []).append(name)
     yield "/* all that changes in a run; time is `start` base ticks and s seconds */"
     yield "static struct {"
     for kind, names in kinds.items():
-        yield from textwrap.wrap(
-            f"{kind} {', '.join(names)};", 96, initial_indent="    ", subsequent_indent="        "
-        )
+        text = f"    {kind} {', '.join(names)};"
+        yield from textwrap.wrap(text, 100, subsequent_indent="        ")
     yield "} sim_run;"
 
 
@@ -420,13 +419,13 @@ def _callers(content: Content, made: _Equations) -> Iterator[str]:
         kept = "step" if name == "slope" or name.startswith("step_") else name
         parameters = f"sim_kept_{kept}" if kept in parts else "sim_p"
         yield f"#define SIM_HAS_{name.upper()} 1"
-        yield f"static void sim_compute_{name}({', '.join(function.arguments)})\n{{"
+        yield _heading(name, function.arguments)
         yield from function.called(parameters)
         yield "}\n"
     for word, numbers in (("tick", ticks), ("action", actions)):
         if numbers:
             arguments = functions[next(iter(numbers))].arguments
-            yield f"static void sim_compute_{word}(int64_t i, {', '.join(arguments)})\n{{"
+            yield _heading(word, ["int64_t i", *arguments])
             for name, i in numbers.items():
                 yield f"    if (i == {i}) {{"
                 yield from (f"    {line}" for line in functions[name].called(f"sim_kept_{name}"))
@@ -446,6 +445,12 @@ def _callers(content: Content, made: _Equations) -> Iterator[str]:
     if made.called_rates:
         yield "#define SIM_HAS_RATES 1"
     yield ""
+
+
+def _heading(name: str, arguments: Sequence[str]) -> str:
+    """Return the first lines of a function that calls the equations."""
+    text = f"static void sim_compute_{name}({', '.join(arguments)})"
+    return "\n".join([*textwrap.wrap(text, 100, subsequent_indent="    "), "{"])
 
 
 # -- the kernel ------------------------------------------------------------------------------------

@@ -703,6 +703,7 @@ static void sim_stepped(void)
     }
 }
 
+/* ---- the loop of a run: its text is made for several runs at once, and here there is one lane ---- */
 /* the loop of a run stands here */
 #ifdef SIM_HAS_GUARDS
 /* Let guards remember the start; their limit is SIM_LIMIT, or twice what they bound there. */

@@ -201,7 +201,7 @@ class _Writer:
             case "copy", (target, to, source, start, count, _):
                 places = [self.part(target, to), self.part(source, start)]
                 size = f"(size_t){self.operand(count, _CAST)}*sizeof(double)"
-                add(f"{indent}memcpy({places[0]}, {places[1]}, {size});")
+                self.long(indent, f"memcpy({places[0]}, {places[1]}, {size});")
 
     def change(self, place: Expression, value: Expression) -> str:
         """Return the rest of a statement that writes to a place."""
