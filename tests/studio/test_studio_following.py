@@ -151,6 +151,13 @@ def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
         for each in joints.sliders.values():  # sliders and robot agree
             k = panels.scene.poses.coordinates.index(each.name)
             assert joints._value(each) == pytest.approx(posed[k], abs=1e-3)
+        if name in (ARM, SCARA):
+            joints.degrees = True  # what is told is what the slider shows
+            joints.slide(first, 0.5)
+            assert live.values[target_of(first)] == 0.5
+            told = joints.words.content.partition(": ")[2]
+            unit = panels.scene.robot.mechanism.units[first]
+            assert told == ("28.65 °" if unit == "rad" else f"0.5 {unit}")
         live.reset()
         np.testing.assert_allclose(live.coordinates(), start, atol=1e-7)
         assert live.values == {a.name: a.value for a in live.plant.adjustables}

@@ -162,7 +162,9 @@ class _Joints:
         if self.panels.mode == RUN and live is not None:
             if target in live.values:
                 live.set_value(target, value)
-                self.words.content = f"Target of **{only_words(name)}**: {value:.4g}"
+                scale, unit = self._scale(each)
+                shown = f"{scale * value:.4g} {shown_unit(unit)}".rstrip()
+                self.words.content = f"Target of **{only_words(name)}**: {shown}"
                 return
             live.pause()
         with self.turn:
