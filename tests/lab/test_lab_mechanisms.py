@@ -46,6 +46,10 @@ rotate = "y"
 mass = 1
 com = [0.2, 0, 0]
 inertia = [0, 0.01, 0.01]
+[[limit]]
+coordinate = "tip"
+lower = -3
+upper = 3
 [[moment]]
 name = "drag"
 magnitude = "push - d*rod_dot*abs(rod_dot)"
@@ -102,6 +106,7 @@ def test_controllers_know_of_springs_and_loads_that_depend_on_joints(swing: Path
     lab.run(1.0)
     robot = lab.robot
     assert robot.coordinates == ("rod", "tip")
+    assert robot.limits[1].tolist() == [-3.0, 3.0]
     held = robot.inverse_dynamics([0.3, 0.2], [0, 0], [0, 0])
     np.testing.assert_allclose(lab.desired.uff, held, atol=1e-6)
     np.testing.assert_allclose(lab.state.q, [0.3, 0.2], atol=0.02)

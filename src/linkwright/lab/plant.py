@@ -138,11 +138,8 @@ def member_names(config: LabConfig) -> tuple[str, ...]:
 
 
 def _copied(mechanism: Mechanism) -> Mechanism:
-    """Return a mechanism to be extended for a laboratory, whose links are called as in its files.
-
-    Joints have no stops there, as none of a laboratory's have.
-    """
-    made = extensible(mechanism.with_parts(ranges=()))
+    """Return a mechanism to be extended, whose links are called as in robot files."""
+    made = extensible(mechanism)
     for body in mechanism.bodies.values():
         name = link_name(body)
         if name not in (body.name, *made.points):
@@ -171,7 +168,7 @@ def _whole(config: LabConfig, mechanism: Mechanism) -> Assembled:
                 f"{mechanism.name!r} has something called {name!r}, as a laboratory has",
                 remedy="give it another name in the model",
             )
-    made = as_assembled(_copied(mechanism))
+    made = as_assembled(_copied(mechanism.with_parts(ranges=())))  # no joint has stops there
     for effector in config.end_effectors:
         _add_load(made.mechanism, made.places, effector)
     joints = (replace(x, name=x.coordinates[0].name) for x in made.joints)
