@@ -28,7 +28,7 @@ from linkwright.server.hand import ArmHand
 from linkwright.server.messages import described
 from linkwright.server.verbs import VERBS
 from linkwright.studio.jog import Jog
-from linkwright.studio.link import Link
+from linkwright.studio.link import StudioLink
 from linkwright.windows import Frame
 
 Array = NDArray[np.float64]
@@ -93,7 +93,7 @@ def error_words(code: int, arm: ArmFace) -> str:
     return f"code 0x{code:x}" if code else ""
 
 
-class CellLink(Link):
+class CellLink(StudioLink):
     """A cell in a studio."""
 
     mode, rate, side_by_side = "CELL", RATE, True

@@ -15,7 +15,7 @@ from linkwright.lab.console.completion import completions
 from linkwright.lab.console.consoles import ConsoleEvent, Consoles
 from linkwright.pages.scope import Graph, ScopeLayout
 from linkwright.recording import Channel
-from linkwright.studio.link import Link
+from linkwright.studio.link import StudioLink
 
 if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
@@ -26,7 +26,7 @@ _TIMED = 240  # moments of the timeline that are kept
 _PARTS = {"th": "position", "des_th": "wanted position", "u": "command"}
 
 
-class LabLink(Link):
+class LabLink(StudioLink):
     """A laboratory in a studio."""
 
     mode, stop_words, stop_line = "LAB", "Stop", "Stop: take the power off"

@@ -71,7 +71,7 @@ class LinkedModel:
         return SceneMotion(self.name, recording, self.scene, q[:, self.order])
 
 
-class Link:
+class StudioLink:
     """Something that runs by itself, and is looked at, until it is closed."""
 
     mode: ClassVar[str]  # what the bar over the scene calls it
@@ -174,7 +174,7 @@ class Link:
 class LinkShow:
     """Draws the models of a link where its newest state has them."""
 
-    def __init__(self, studio: Studio, link: Link) -> None:
+    def __init__(self, studio: Studio, link: StudioLink) -> None:
         drawn = [model for model in link.models if model.scene is not None]
         self._drawn = [(m, s, m.order) for m, s in zip(drawn, studio.stages, strict=True)]
         self._shown = [np.zeros(0) for _ in drawn]
@@ -188,7 +188,7 @@ class LinkShow:
                 stage.show(stage.scene.poses(q))
 
 
-def add_link(studio: Studio, link: Link) -> None:
+def add_link(studio: Studio, link: StudioLink) -> None:
     """Let a studio draw what a link has, and stop it by a key."""
     from linkwright.studio.shortcuts import add_key
     from linkwright.studio.state import panels_of
@@ -198,7 +198,7 @@ def add_link(studio: Studio, link: Link) -> None:
 
 
 def open_link_studio(
-    link: Link,
+    link: StudioLink,
     models: Callable[[], Sequence[LinkedModel]],
     again: str,
     *,

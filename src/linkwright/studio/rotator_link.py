@@ -12,12 +12,12 @@ from linkwright.mounts.aiming import AimError, Aiming
 from linkwright.mounts.rotator import Rotator
 from linkwright.pages.scope import Graph, ScopeLayout
 from linkwright.recording import Channel
-from linkwright.studio.link import Link
+from linkwright.studio.link import StudioLink
 
 Array = NDArray[np.float64]
 
 
-class RotatorLink(Link):
+class RotatorLink(StudioLink):
     """A rotator in a studio."""
 
     mode, stop_words, rate = "ROTATOR", "Stop the mount", 30.0

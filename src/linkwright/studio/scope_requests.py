@@ -36,7 +36,7 @@ from linkwright.recording.numbering import save_next
 from linkwright.recording.spread import spread
 from linkwright.scene.channels import nothing_matches
 from linkwright.scene.motions import SceneMotion, recorded_story, scene_motion
-from linkwright.studio.link import Link
+from linkwright.studio.link import StudioLink
 from linkwright.studio.live import Live
 from linkwright.studio.playback import Track, player_for
 from linkwright.studio.side_pages import finite
@@ -65,7 +65,7 @@ class ScopeState:
 
     # -- what there is -----------------------------------------------------------------------------
     @property
-    def run(self) -> Live | Link | None:
+    def run(self) -> Live | StudioLink | None:
         """What goes on now and moves the scene: a cell, or the live run; None for recordings."""
         link = self.panels.studio.link
         if link is not None:
@@ -79,7 +79,7 @@ class ScopeState:
             return [("live", self._live_samples(run))]
         return [(motion.name, motion.recording) for motion in self.panels.motions]
 
-    def _live_samples(self, live: Live | Link) -> Recording:
+    def _live_samples(self, live: Live | StudioLink) -> Recording:
         """Return what is shown of a live run: while it rolls by, its last seconds; else all."""
         now, layout = live.latest, self.layout
         last = layout.last if layout is not None and layout.window is None else 0.0

@@ -29,7 +29,7 @@ from linkwright.scene.previews import PreviewOptions, resting
 from linkwright.studio.access import Gate, guarding
 from linkwright.studio.arrows import Marks
 from linkwright.studio.client_page import Front
-from linkwright.studio.link import Link, add_link
+from linkwright.studio.link import StudioLink, add_link
 from linkwright.studio.messages import Bar
 from linkwright.studio.playback import Player, Track, player_for
 from linkwright.studio.status import add_status
@@ -87,7 +87,7 @@ class Studio(Closable):
     names: Sequence[str] = ()
     framed: bool = False
     token: str = ""
-    link: Link | None = None
+    link: StudioLink | None = None
     server: Any = None
     stages: list[Stage] = field(default_factory=list)
     tracks: list[Track | None] = field(default_factory=list)
