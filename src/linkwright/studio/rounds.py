@@ -26,7 +26,7 @@ _AGAIN = 10.0  # s, after which the same trouble is told again
 _REMEMBERED = 50  # troubles
 
 
-class LinkTroubles:
+class Notices:
     """Trouble that users are told of; the same again only after some seconds."""
 
     def __init__(self, server: Any) -> None:

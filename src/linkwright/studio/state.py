@@ -35,7 +35,7 @@ from linkwright.studio.live import Live
 from linkwright.studio.live_maker import LiveMaker
 from linkwright.studio.live_system import plant_of
 from linkwright.studio.messages import stopped_words
-from linkwright.studio.rounds import Audience, Rounds, LinkTroubles
+from linkwright.studio.rounds import Audience, Notices, Rounds
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -77,7 +77,7 @@ class PanelState:
 
         # what goes on beside it
         self.selected: list[Callable[[str], None]] = []
-        self.troubles = LinkTroubles(self.server)
+        self.troubles = Notices(self.server)
         self.cameras = Cameras(WHOLE if self._travels() else "")
         self.audience = Audience()
         self.rounds = Rounds(self.report)
