@@ -227,7 +227,7 @@ def run_batch(
     machine = Machine(phases, native, count, width=_lanes(width), rows=rows)
     machine.put_whole("seed", np.asarray(seed).astype(np.uint64))
     if numbers is not None:
-        machine.put_whole("run", np.asarray(numbers).astype(np.uint64))
+        machine.put_whole("run_number", np.asarray(numbers).astype(np.uint64))
     put_named(machine, phases, initial or {}, values or {}, inputs or {})
     machine.prepare()
     machine.remember()

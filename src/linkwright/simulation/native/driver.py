@@ -55,13 +55,13 @@ entry:
 """
 
 # -- the memory of the routine ---------------------------------------------------------------------
-_COUNTS = ("states", "discretes", "events", "until", "every", "log_rows", "followed", "memory")
-_COUNTED = {"tick_count": "ticks", "row_count": "rows"}
-_SECONDS = {n: n for n in ("tick_seconds", "end", "smallest", "most", "often")}
-_SECONDS["step_size"] = "step"
-_CELLS = {n: n for n in ("t", "h", "theta", "b", "s", "proposed", "stop", "why", "stale")}
-_CELLS |= {"number": "k", "steps_taken": "taken"}
-_WORDS = {"seed": "seed", "run_number": "run"}
+_COUNTS = (
+    *("states", "discretes", "events", "followed", "memory", "tick_count", "row_count"),
+    *("log_rows", "until", "every"),
+)
+_SECONDS = ("tick_seconds", "end", "step_size", "smallest", "most", "often")
+_CELLS = ("t", "h", "number", "theta", "b", "s", "proposed", "stop", "why", "stale", "steps_taken")
+_WORDS = ("seed", "run_number")
 _OWN = {"left": INT, "looked": INT, "refusals": INT, "finished": INT, "uncut": MASK, "taken": MASK}
 _ARRAYS = (
     *("x", "d", "w", "n", "o", "y", "z", "z_new", "f", "y_f", "e", "r", "c", "g", "g_new", "g_mid"),
@@ -87,7 +87,7 @@ _EXTERNALS = {
 }
 
 
-FIELDS = dict.fromkeys((*_COUNTS, *_COUNTED, *WHOLE.fields), INT)
+FIELDS = dict.fromkeys((*_COUNTS, *WHOLE.fields), INT)
 FIELDS |= dict.fromkeys(_SECONDS, NUMBER) | dict.fromkeys(_CELLS, LANES)
 FIELDS |= dict.fromkeys(_WORDS, WORD) | dict.fromkeys(_ARRAYS, ARRAY) | _OWN
 """What the loop works on: the types of its fields."""
@@ -125,13 +125,11 @@ def _run(variant: Variant) -> str:
     w = IrWriter(variant.width)
     read_config = _reader(w, "%config", CONFIG)
     numbers = {name: read_config(name) for name in _COUNTS}
-    numbers |= {name: read_config(own) for name, own in _COUNTED.items()}
-    numbers |= {name: read_config(own, "double") for name, own in _SECONDS.items()}
+    numbers |= {name: read_config(name, "double") for name in _SECONDS}
     places = {name: w.at("%whole", str(WHOLE[name])) for name in WHOLE.fields}
     places["due"] = w.at("%whole", str(len(WHOLE)))
-    inside = {name: name for name in _ARRAYS} | _CELLS | _WORDS
-    for name, own in inside.items():
-        places[name] = w.at("%arena", read_config(f"{own}_at"), "double")
+    for name in (*_ARRAYS, *_CELLS, *_WORDS):
+        places[name] = w.at("%arena", read_config(f"{name}_at"), "double")
     kinds = {INT: "i64", MASK: w.truth}
     places |= {name: w.reserve(kinds[kind]) for name, kind in _OWN.items()}
     w.store("i64", read_config("budget"), places["left"])

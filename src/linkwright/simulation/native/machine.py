@@ -250,7 +250,7 @@ class Machine:
         self.put("top", np.full(followed(phases.event_list), FAINT))
         self.field("watched")[:] = 1
         self.put_whole("seed", settings.seed & (2**64 - 1))
-        self.put_whole("run", np.arange(self.count))
+        self.put_whole("run_number", np.arange(self.count))
         self.whole[:, len(WHOLE) :] = [tick.offset for tick in phases.ticks]
         self.initialized = phases.initialize is None
 
@@ -288,7 +288,7 @@ class Machine:
         self.whole[:] = other.whole
         for name in ("status", "logged", "slope_known", "events_known", "watched"):
             self.field(name)[:] = 0
-        for name in ("s", "proposed", "stop", "seed", "run", "c"):
+        for name in ("s", "proposed", "stop", "seed", "run_number", "c"):
             self.array(name)[:] = other.array(name)
         self.samples[:] = other.samples
         places = {e.name: i for i, e in enumerate(other.phases.event_list)}
@@ -430,10 +430,10 @@ class Machine:
             "events": len(phases.event_list),
             "followed": followed(phases.event_list),
             "memory": self._places["m"][1],
-            "ticks": len(phases.ticks),
+            "tick_count": len(phases.ticks),
             "until": settings.until,
             "every": settings.every,
-            "rows": self.rows,
+            "row_count": self.rows,
             "log_rows": _LOG_ROWS,
             "arena": self.arena.ctypes.data,
             "arena_stride": self._size,
@@ -458,7 +458,7 @@ class Machine:
         floats = config.view(np.float64)
         floats[CONFIG["tick_seconds"]] = phases.tick_seconds
         floats[CONFIG["end"]] = settings.end
-        floats[CONFIG["step"]] = settings.step
+        floats[CONFIG["step_size"]] = settings.step
         floats[CONFIG["most"]] = settings.most_steps
         floats[CONFIG["often"]] = pace.OFTEN
         floats[CONFIG["smallest"]] = SMALLEST * settings.until * phases.tick_seconds
@@ -538,8 +538,8 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         "d": nd,
         "p": len(phases.p),
         "w": len(phases.w),
-        **dict.fromkeys(("t", "h", "k", "theta", "b", "s", "proposed", "stop", "seed", "run"), 1),
-        **dict.fromkeys(("taken", "why"), 1),
+        **dict.fromkeys(("t", "h", "number", "theta", "b", "s", "proposed", "stop", "why"), 1),
+        **dict.fromkeys(("stale", "steps_taken", "seed", "run_number"), 1),
         "n": 2 * max((len(tick.streams) for tick in phases.ticks), default=0),
         "o": max([nd, *results]),
         **dict.fromkeys(("y", "z", "z_new", "f", "y_f"), n),
@@ -552,7 +552,6 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         **dict.fromkeys(("m", "m_new"), MEMORY + KEPT * watched),
         "calm": 1,
         "verdict": 5,
-        "stale": 1,
         **dict.fromkeys(("ahead", "pace"), 2),
         **{f"p_{name}": size for name, size in made.constants.items()},
         **{f"staged{i}": len(t.slots) for i, t in enumerate(phases.ticks) if t.exchanged},

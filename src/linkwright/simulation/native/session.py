@@ -151,7 +151,7 @@ class Session:
         self.fallback, self._executor = fallback, asked.executor
         self.phases = phases
         self.machine: Executor = allocate(asked.executor, phases, native, rows=rows)
-        self.machine.put_whole("run", run)
+        self.machine.put_whole("run_number", run)
         put_named(self.machine, phases, initial or {}, values or {}, inputs or {})
         self.machine.prepare()
         self.machine.remember()

@@ -93,7 +93,7 @@ class PlainMachine:
 
     def put_whole(self, name: str, values: ArrayLike) -> None:
         """Write the seed or the number of the run."""
-        setattr(self.driver, {"run": "run_number"}.get(name, name), int(np.ravel(values)[0]))
+        setattr(self.driver, name, int(np.ravel(values)[0]))
 
     def prepare(self) -> None:
         """Compute what depends on parameters alone; call it whenever p has been written."""
