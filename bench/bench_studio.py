@@ -81,7 +81,8 @@ def _server(studio: Studio) -> list[Row]:
     track, stage, panels = studio.tracks[0], studio.stage, studio.panels
     assert track is not None
     assert stage is not None
-    kept, panels.refreshers = panels.refreshers, []  # panels go by the clock, not by the frame
+    rounds = panels.rounds
+    kept, rounds.refreshers = rounds.refreshers, []  # panels go by the clock, not by the frame
 
     def shown(t: float) -> None:
         stage.show_upright(*track.at(t))
@@ -91,7 +92,7 @@ def _server(studio: Studio) -> list[Row]:
         theirs = _pushed(
             f"http://{LOOPBACK}:{server.get_port()}", lambda t: plainly(track.at(t)[0])
         )
-    panels.refreshers = kept
+    rounds.refreshers = kept
     note = f"{1e3 * ours['push']:.2f} ms; plain loop: {1e3 * theirs['push']:.2f} ms"
     whole = f"{1e3 * ours['all']:.2f} ms; plain loop: {1e3 * theirs['all']:.2f} ms"
     return [
@@ -107,7 +108,7 @@ def _server(studio: Studio) -> list[Row]:
 def _live(studio: Studio) -> list[Row]:
     """Let the chain fall, and time a frame's ticks and the showing of where they lead."""
     panels = studio.panels
-    panels.make_live()
+    panels.maker.make()
     panels.take_over("live")
     panels.close()  # its thread would show the same
     live = panels.live

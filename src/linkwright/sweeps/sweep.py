@@ -86,7 +86,7 @@ class Sweep:
         Args:
             most: rows at most.
         """
-        rows = [("quantity", "mean", "std", "min", "max")]
+        rows: list[tuple[str, ...]] = [("quantity", "mean", "std", "min", "max")]
         kept = [f"{name}.{how}" for name, many in self.plan.wanted.items() for how in many]
         for name in kept[:most]:
             good = self[name][np.isfinite(self[name])]
