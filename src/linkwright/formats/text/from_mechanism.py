@@ -32,8 +32,11 @@ from linkwright.algebra.printers import text
 from linkwright.algebra.units import MKS
 from linkwright.base.errors import Error, InputError
 from linkwright.formats.robot.body_shapes import shape_table
+from linkwright.formats.text import tables
+from linkwright.formats.text.drive_tables import CollisionCapsuleTable, ConeLimitTable
 from linkwright.formats.text.joints import loop_joint
 from linkwright.formats.text.schema import ModelFile
+from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 from linkwright.mechanism.joints import axis_list
 from linkwright.mechanism.parts import ClosedLoop, Force, as_point
@@ -98,44 +101,33 @@ class Describer:
         data["force"] = [load for kind, load in loads if kind == "force"]
         data["strut"] = [load for kind, load in loads if kind == "strut"]
         data["moment"] = [
-            {
-                "name": t.name,
-                "magnitude": _value(t.magnitude),
-                "on": t.body.name,
-                "about": self.vector(t.direction, unit=True),
-                "reaction": t.reaction.name,
-                "doc": t.doc,
-            }
+            self._part(
+                tables.MomentTable,
+                t,
+                on=t.body.name,
+                about=self.vector(t.direction, unit=True),
+            )
             for t in m.moments
             if t.name not in own
         ]
         data["loop"] = [self._loop(x) for x in m.loops if loop_joint(x.joint) is not None]
         data["constraint"] = [self._constraint(c) for c in m.constraints]
         data["limit"] = [
-            {"coordinate": r.coordinate.name}
-            | {key: getattr(r, key) for key in ("lower", "upper", "speed", "effort")}
-            for r in m.ranges
+            self._part(tables.Limit, r, coordinate=r.coordinate.name) for r in m.ranges
         ]
         data["cone_limit"] = [
-            {
-                "joint": c.joint,
-                "angle": c.angle,
-                "axis": self._axis(c.axis, c.body),
-                "second_axis": None if c.other is None else self._axis(c.second, c.other),
-                "at_second": c.at_second,
-            }
+            self._part(
+                ConeLimitTable,
+                c,
+                axis=self._axis(c.axis, c.body),
+                second_axis=None if c.other is None else self._axis(c.second, c.other),
+            )
             for c in m.cones
         ]
         data["collision_capsule"] = [
-            {
-                "name": c.name,
-                "first": self.named(c.first),
-                "second": self.named(c.second),
-                "radius": _value(c.radius),
-            }
-            for c in m.collision_capsules
+            self._part(CollisionCapsuleTable, c) for c in m.collision_capsules
         ]
-        data["sensor"] = [{"name": s.name, "kind": s.kind, "on": s.on} for s in m.sensors]
+        data["sensor"] = [self._part(tables.SensorTable, s) for s in m.sensors]
         data["output"] = [
             {
                 "name": o.name,
@@ -153,8 +145,7 @@ class Describer:
             for name, value in m.initial.items()
         }
         if m.timing is not None:
-            t = m.timing
-            data["run"] = {"until": t.until, "step": t.step, "every": t.every}
+            data["run"] = self._part(tables.RunTable, m.timing)
         data["point"] = self.points
         data["shape"] = [
             shape_table(body, shape, _value)
@@ -163,6 +154,19 @@ class Describer:
         ]
         data["variables"] = self.variables
         return {k: v for k, v in (data | self._functions()).items() if v is not None}
+
+    def _part(self, table: type[Record], part: object, **more: Any) -> dict[str, Any]:
+        """Return the keys of a table from the fields of the same names; `more` are other ones."""
+        fields = (x for x in table.model_fields if x not in more and hasattr(part, x))
+        return {x: self._plain(getattr(part, x)) for x in fields} | more
+
+    def _plain(self, x: object) -> object:
+        """Return a point or body by its name, an expression as a number or a text."""
+        if isinstance(x, Point):
+            return self.named(x)
+        if isinstance(x, Body):
+            return x.name
+        return _value(x) if isinstance(x, Expr) else x
 
     # -- names -------------------------------------------------------------------------------------
     def _is_known(self, name: str) -> bool:
@@ -194,15 +198,15 @@ class Describer:
         roots += [f.magnitude for f in m.forces] + [t.magnitude for t in m.moments]
         roots += [s.derivative for s in m.states] + [c.speed for c in m.constraints]
         roots += [c.position for c in m.constraints if c.position is not None]
-        tables: dict[str, Lookup1D | Lookup2D] = {}
+        lookups: dict[str, Lookup1D | Lookup2D] = {}
         functions: dict[str, ForeignFunction] = {}
         for node in postorder(roots):
             if isinstance(node.data, Lookup1D | Lookup2D):
-                tables.setdefault(node.data.name, node.data)
+                lookups.setdefault(node.data.name, node.data)
             elif isinstance(node.data, ForeignCall):
                 functions.setdefault(node.data.name, node.data.function)
         return {
-            "table": [table_data(tables[k]) for k in sorted(tables)],
+            "table": [table_data(lookups[k]) for k in sorted(lookups)],
             "function": [_function(functions[k]) for k in sorted(functions)],
         }
 
@@ -385,12 +389,7 @@ class Describer:
             data["length"] = c.length.name
         if c.works:
             data["acts"] = [
-                {
-                    "along": self.vector(w.direction),
-                    "at": self.named(w.point),
-                    "reaction": self.named(w.reaction),
-                    "turns": w.turns,
-                }
+                self._part(tables.Act, w, along=self.vector(w.direction), at=self.named(w.point))
                 for w in c.works
             ]
         return data
