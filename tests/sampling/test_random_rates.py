@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +28,7 @@ from linkwright.sampling import (
 from linkwright.sampling.answers import expectations
 from linkwright.sampling.contraction import best_transform, log_norms
 from linkwright.sampling.mean_square import radius
+from linkwright.sampling.rate_files import read_loop
 from tests.seeds import cases, seldom
 
 Array = NDArray[np.float64]
@@ -307,3 +311,51 @@ def test_a_puma_under_recorded_intervals_decays_where_it_is_certified() -> None:
     error = np.abs(np.array([run[n] for n in names]).T - TARGET).max(axis=1)
     assert error[:8].max() < 1e-3
     assert error[8:].min() > 0.02
+
+
+LOOP_FILE = """format = 1
+[plant]
+a = [[0, 1], [0, 0]]
+b = [[0], [1]]
+[feedback]
+poles = [0.4, 0.7]
+[intervals]
+kind = "uniform"
+low = "10 ms"
+high = "30 ms"
+[map]
+period = ["8 ms", "20 ms", 4]
+[map.intervals]
+high = ["12 ms", "80 ms", 4]
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        (6, "poles = [0.4]"),
+        (6, "poles = [0.4, 0.7, 0.7]"),
+        (6, "poles = [[0.4, 0.1], 0.7]"),
+        (12, 'period = ["8 ms", "20 m", 4]'),
+        (12, 'period = ["8 ms", "20 ms", 0]'),
+        (12, "gain = [2.0, 0.5, 4]"),
+        (14, 'higher = ["12 ms", "80 ms", 4]'),
+        (14, 'high = ["12 ms", "80 m", 4]'),
+        (14, 'high = ["1 ms", "80 ms", 4]'),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_a_loop_is_told_where_it_stands(
+    line: int, wrong: str, tmp_path: Path
+) -> None:
+    """As it is read, whether a map is asked for or not."""
+    lines = LOOP_FILE.splitlines()
+    place = tmp_path / "loop.toml"
+    place.write_text(LOOP_FILE)
+    read_loop(place)
+    lines[line - 1] = wrong
+    place.write_text("\n".join(lines) + "\n")
+    with pytest.raises(lw.InputError) as caught:
+        read_loop(place)
+    told = re.search(r"loop\.toml:(\d+):", str(caught.value))
+    assert told is not None
+    assert int(told[1]) in (line, 13)

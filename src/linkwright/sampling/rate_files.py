@@ -22,6 +22,7 @@ from linkwright.formats.schema import Amount, Format, Key, read_record
 from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.tables import Record
 from linkwright.sampling.answers import Answers
+from linkwright.sampling.assignment import arranged
 from linkwright.sampling.distributions import DISTRIBUTIONS, Distribution
 from linkwright.sampling.loops import Loop
 from linkwright.sampling.maps import RateMap, rate_map
@@ -168,35 +169,17 @@ class LoopTask:
                 'and [map.intervals] with high = ["15 ms", "80 ms", 40]',
                 code="R632",
             )
-        spans = self.spans
-        if (spans.gain is None) == (spans.period is None):
+        if self.spans.period is not None and not self.poles:
             raise self.source.error(
-                ("map",), "a map has either gains or periods as rows", "give one of gain and period"
+                ("map", "period"), "gains for periods need poles", "give poles in [feedback]"
             )
-        (key, across), *more = spans.intervals.items()
-        if more or key not in (self.intervals or {}):
-            raise self.source.error(
-                ("map", "intervals"),
-                f"a map is over one number of the intervals, not {', '.join(spans.intervals)}",
-                f"choose one of {', '.join(k for k in self.intervals or {} if k != 'kind')}",
-            )
-        unit = "s" if isinstance(across[0], str) else "?"
-        columns = self._span(across, ("map", "intervals", key), unit)
-        known = dict(self.intervals or {})
-        rates = [distribution_of({**known, key: float(value)}, self.source) for value in columns]
+        key, columns, rates, rows = self._ranges(self.spans)
         transforms = None
-        if spans.period is not None:
-            if not self.poles:
-                raise self.source.error(
-                    ("map", "period"), "gains for periods need poles", "give poles in [feedback]"
-                )
-            rows = self._span(spans.period, ("map", "period"), "s")
+        if self.spans.period is not None:
             made = [self.loop.gain_for(self.poles, float(t)) for t in rows]
             gains, transforms = [k for k, _ in made], [t for _, t in made]
             label, scale = "interval of the design (ms)", 1e3
         else:
-            assert spans.gain is not None
-            rows = self._span(spans.gain, ("map", "gain"), "1")
             gain = self.answers().gain
             gains = [factor * gain for factor in rows]
             label, scale = "gain, times that of the file", 1.0
@@ -212,6 +195,32 @@ class LoopTask:
             labels=(label, across_label),
             steps=steps,
         )
+
+    def _ranges(self, spans: MapTable) -> tuple[str, Array, list[Distribution], Array]:
+        """Return the name and values of columns, the distributions that they make, and rows."""
+        if (spans.gain is None) == (spans.period is None):
+            raise self.source.error(
+                ("map",), "a map has either gains or periods as rows", "give one of gain and period"
+            )
+        if self.intervals is not None:
+            distribution_of(self.intervals, self.source)  # what is wrong there is told there
+        key, *more = spans.intervals or [""]
+        if more or key not in (self.intervals or {}):
+            raise self.source.error(
+                ("map", "intervals"),
+                f"a map is over one number of the intervals, not {', '.join(spans.intervals)}",
+                f"choose one of {', '.join(k for k in self.intervals or {} if k != 'kind')}",
+            )
+        at, across = ("map", "intervals", key), spans.intervals[key]
+        columns = self._span(across, at, "s" if isinstance(across[0], str) else "?")
+        rates = [
+            distribution_of({**(self.intervals or {}), key: float(x)}, self.source, at)
+            for x in columns
+        ]
+        if spans.period is not None:
+            return key, columns, rates, self._span(spans.period, ("map", "period"), "s")
+        assert spans.gain is not None
+        return key, columns, rates, self._span(spans.gain, ("map", "gain"), "1")
 
     def _span(self, given: Span, at: tuple[str, ...], unit: str) -> Array:
         try:
@@ -262,17 +271,26 @@ def read_loop(path: str | os.PathLike[str]) -> LoopTask:
             gain = loop.gain_of(feedback.gain)
         except Error as error:
             raise source.error(("feedback", "gain"), error.what, error.remedy) from None
-    return LoopTask(
+    poles = tuple(complex(*p) if isinstance(p, tuple) else complex(p) for p in feedback.poles)
+    if poles:
+        try:
+            arranged(poles, loop.size, loop.inputs)
+        except Error as error:
+            raise source.error(("feedback", "poles"), error.what, error.remedy) from None
+    task = LoopTask(
         name=record.name or Path(path).stem,
         loop=loop,
         gain=gain,
-        poles=tuple(complex(*p) if isinstance(p, tuple) else complex(p) for p in feedback.poles),
+        poles=poles,
         period=feedback.period,
         procedure=feedback.procedure,
         intervals=record.intervals,
         source=source,
         spans=record.map,
     )
+    if record.map is not None and record.intervals is not None:
+        task._ranges(record.map)
+    return task
 
 
 def distribution_of(
