@@ -12,7 +12,6 @@ import pytest
 
 from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
-from linkwright.cli.commands.systolic import command
 from linkwright.heritage.systolic import (
     ArrayMachine,
     Debugger,
@@ -23,6 +22,7 @@ from linkwright.heritage.systolic import (
     read_data,
 )
 from linkwright.heritage.systolic.debugger import DEBUGGER_COMMANDS, scripted
+from linkwright.heritage.systolic.workbench import work
 from tests.support.pseudo_terminal import terminal
 
 SAMPLE = """
@@ -258,11 +258,14 @@ def test_scripts_name_the_line_that_cannot_be_done() -> None:
         scripted(talk_of(), "pc\nstepp", said.append, file="a.sim")
 
 
+def print_error(text: str) -> None:
+    """Print a line on stderr."""
+    print(text, file=sys.stderr)
+
+
 def array(action: str, *files: str, **options: Any) -> None:
     """Carry out the command in this process, without building the command line each time."""
-    usual: dict[str, Any] = {"settings": [], "out": None, "script": None, "warn": False}
-    usual |= {"as_json": False, "force": False}
-    command(action, [Path(file) for file in files], **usual | options)
+    work(action, [Path(file) for file in files], say=print, note=print_error, **options)
 
 
 @pytest.fixture

@@ -131,6 +131,15 @@ def option(name: str, more: str = "") -> Any:
     )
 
 
+def own(takes: str | None, words: str, *names: str) -> Any:
+    """Return an option that one command alone has; without names it is called as its argument.
+
+    >>> own("DEG", "The lowest elevation, deg.").metavar
+    'DEG'
+    """
+    return typer.Option(*names, metavar=takes, help=words)
+
+
 Model = Annotated[
     str,
     typer.Argument(
