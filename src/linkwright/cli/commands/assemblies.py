@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from linkwright.cli.options import Model, Set, Trust, open_model, option, read_settings
+from linkwright.cli.options import Model, Set, Trust, open_model, option, own, read_settings
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ def command(
     at: Annotated[
         list[str] | None, option("--at", "Of actuators; those left out stay at the start's.")
     ] = None,
-    file: Annotated[Path | None, typer.Option("--actuators", metavar="FILE", help=FILE)] = None,
+    file: Annotated[Path | None, own("FILE", FILE, "--actuators")] = None,
     settings: Set = None,
     trust: Trust = False,
 ) -> CommandResult:

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from linkwright.base.errors import InputError
 from linkwright.cli.options import (
     Initial,
@@ -17,6 +15,7 @@ from linkwright.cli.options import (
     Trust,
     open_model,
     option,
+    own,
     read_range,
     read_settings,
 )
@@ -37,7 +36,7 @@ def command(
     model: Model,
     settings: Set = None,
     trust: Trust = False,
-    of: Annotated[str, typer.Option(metavar="NAME,...", help=OF)] = "reach",
+    of: Annotated[str, own("NAME,...", OF)] = "reach",
     over: Annotated[list[str] | None, option("--over", OVER)] = None,
     at: Annotated[
         list[str] | None, option("--at", "What else is known, such as distance=0.98.")

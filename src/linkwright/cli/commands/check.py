@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from linkwright.base.errors import InputError
-from linkwright.cli.options import Force, MeshDirs, RobotModel, Trust
+from linkwright.cli.options import Force, MeshDirs, RobotModel, Trust, own
 from linkwright.cli.results import CommandResult, labeled
 from linkwright.cli.robots import is_shipped, open_robot
 from linkwright.cli.terminal import echo
@@ -28,12 +26,12 @@ def command(
     file: RobotModel,
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=N", help="Set one of the model's options, as in n=4."),
+        own("NAME=N", "Set one of the model's options, as in n=4."),
     ] = None,
     trust: Trust = False,
     repair: Annotated[
         Path | None,
-        typer.Option("--repair", metavar="OUT", help="Write a repaired copy of the robot."),
+        own("OUT", "Write a repaired copy of the robot.", "--repair"),
     ] = None,
     root: MeshDirs = None,
     force: Force = False,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from linkwright.cli.options import (
     Force,
     Formulation,
@@ -15,6 +13,7 @@ from linkwright.cli.options import (
     Trust,
     open_model,
     option,
+    own,
     read_settings,
 )
 from linkwright.cli.results import CommandResult
@@ -35,19 +34,13 @@ METHODS = (
 def command(
     model: Model,
     out: Annotated[Path, option("--out", "A folder.")],
-    target: Annotated[str, typer.Option(metavar="c|python|kernel|firmware", help=TARGET)] = "c",
-    controllers: Annotated[
-        list[str] | None, typer.Option("--controller", metavar="NAME", help=CONTROLLER)
-    ] = None,
+    target: Annotated[str, own("c|python|kernel|firmware", TARGET)] = "c",
+    controllers: Annotated[list[str] | None, own("NAME", CONTROLLER, "--controller")] = None,
     settings: Set = None,
     trust: Trust = False,
-    channels: Annotated[
-        list[str] | None, typer.Option("--channels", metavar="KIND", help=CHANNELS)
-    ] = None,
-    units: Annotated[str, typer.Option(metavar="model|deg|in-lb", help=UNITS)] = "auto",
-    methods: Annotated[
-        list[str] | None, typer.Option("--methods", metavar="NAME", help=METHODS)
-    ] = None,
+    channels: Annotated[list[str] | None, own("KIND", CHANNELS, "--channels")] = None,
+    units: Annotated[str, own("model|deg|in-lb", UNITS)] = "auto",
+    methods: Annotated[list[str] | None, own("NAME", METHODS, "--methods")] = None,
     formulation: Formulation = "auto",
     force: Force = False,
 ) -> CommandResult:

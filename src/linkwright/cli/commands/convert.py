@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.options import Force, MeshDirs, RobotModel
+from linkwright.cli.options import Force, MeshDirs, RobotModel, own
 from linkwright.cli.results import CommandResult
 from linkwright.cli.robots import is_shipped
 
@@ -21,7 +21,7 @@ def command(
     source: RobotModel,
     target: Annotated[Path, typer.Argument(help=TARGET)],
     root: MeshDirs = None,
-    to: Annotated[str, typer.Option("--format", metavar="FORMAT", help=FORMAT)] = "",
+    to: Annotated[str, own("FORMAT", FORMAT, "--format")] = "",
     force: Force = False,
 ) -> CommandResult:
     """Convert a robot or a laboratory into another format.

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from linkwright.cli.options import Formulation, Model, Set, open_model
+from linkwright.cli.options import Formulation, Model, Set, open_model, own
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.cli.terminal import echo
 
@@ -27,13 +25,11 @@ Text = Iterator[str | TextTable]
 
 def command(
     model: Model,
-    equations: Annotated[
-        bool, typer.Option("--equations", help="Also print the equations.")
-    ] = False,
-    closed: Annotated[bool, typer.Option("--closed-form", help=CLOSED)] = False,
-    latex: Annotated[Path | None, typer.Option(metavar="FILE", help=LATEX)] = None,
+    equations: Annotated[bool, own(None, "Also print the equations.", "--equations")] = False,
+    closed: Annotated[bool, own(None, CLOSED, "--closed-form")] = False,
+    latex: Annotated[Path | None, own("FILE", LATEX)] = None,
     formulation: Formulation = "auto",
-    base: Annotated[bool, typer.Option("--base-parameters", help=BASE)] = False,
+    base: Annotated[bool, own(None, BASE, "--base-parameters")] = False,
     settings: Set = None,
 ) -> CommandResult:
     """Describe a model: bodies, joints, coordinates, constraints, forces, parameters.

@@ -7,10 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from linkwright.base.errors import Error, InputError, suggestion
-from linkwright.cli.options import Force, Model, Seed, Set, Until, option, read_settings
+from linkwright.cli.options import Force, Model, Seed, Set, Until, option, own, read_settings
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
@@ -32,18 +30,18 @@ _BENT = ("gap", "second_stiffness", "hysteresis")
 
 def command(
     model: Model,
-    joint: Annotated[str, typer.Option(metavar="NAME", help="This drive alone.")] = "",
+    joint: Annotated[str, own("NAME", "This drive alone.")] = "",
     until: Until = None,
     settings: Set = None,
-    update: Annotated[str, typer.Option(metavar="RULE", help=UPDATE)] = "",
+    update: Annotated[str, own("RULE", UPDATE)] = "",
     seed: Seed = 0,
     out: Annotated[Path | None, option("--out", "The recording: .parquet, .csv, .npz, ...")] = None,
     plot: Annotated[bool, option("--plot")] = False,
-    fit: Annotated[Path | None, typer.Option(metavar="FILE", help=FIT)] = None,
-    validate: Annotated[Path | None, typer.Option(metavar="FILE", help=VALIDATE)] = None,
-    bode: Annotated[str, typer.Option(metavar="LOOP", help=BODE)] = "",
+    fit: Annotated[Path | None, own("FILE", FIT)] = None,
+    validate: Annotated[Path | None, own("FILE", VALIDATE)] = None,
+    bode: Annotated[str, own("LOOP", BODE)] = "",
     limit_cycle: Annotated[
-        bool, typer.Option("--limit-cycle", help="Find the limit cycles of the gear instead.")
+        bool, own(None, "Find the limit cycles of the gear instead.", "--limit-cycle")
     ] = False,
     force: Force = False,
 ) -> CommandResult:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.options import Seed, option
+from linkwright.cli.options import Seed, option, own
 from linkwright.cli.terminal import echo
 
 
@@ -17,11 +17,9 @@ def command(
     listen: Annotated[
         str, option("--listen", "Of udp://, unix:// or shm://.")
     ] = "udp://127.0.0.1:0",
-    time: Annotated[str, typer.Option(metavar="WHO", help="Who keeps time: lab or robot.")] = "lab",
-    loss: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of datagrams that get lost, 0 to 1.")
-    ] = 0.0,
-    delay: Annotated[float, typer.Option(metavar="MS", help="Delay of each datagram, ms.")] = 0.0,
+    time: Annotated[str, own("WHO", "Who keeps time: lab or robot.")] = "lab",
+    loss: Annotated[float, own("SHARE", "Share of datagrams that get lost, 0 to 1.")] = 0.0,
+    delay: Annotated[float, own("MS", "Delay of each datagram, ms.")] = 0.0,
     seed: Seed = 0,
 ) -> None:
     """Run a simulated robot by the clock, for a laboratory in another process to drive.

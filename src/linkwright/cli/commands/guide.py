@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.options import option
+from linkwright.cli.options import option, own
 from linkwright.cli.terminal import echo
 
 
@@ -15,11 +15,11 @@ def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Text model, new or not (.toml).")],
     replay: Annotated[
         Path | None,
-        typer.Option("--replay", metavar="TRANSCRIPT", help="Take the answers from a file."),
+        own("TRANSCRIPT", "Take the answers from a file.", "--replay"),
     ] = None,
     transcript: Annotated[
         Path | None,
-        typer.Option("--transcript", metavar="FILE", help="Write every answer to a file."),
+        own("FILE", "Write every answer to a file.", "--transcript"),
     ] = None,
     studio: Annotated[bool, option("--studio")] = False,
 ) -> None:

@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from linkwright.base.errors import InputError
-from linkwright.cli.options import option
+from linkwright.cli.options import option, own
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.cli.satellites import (
     Above,
@@ -33,9 +31,7 @@ MOUNTS = (
 def command(
     elements: Elements,
     site: SiteFile,
-    mounts: Annotated[
-        str, typer.Option(metavar="NAMES", help=MOUNTS)
-    ] = "alt-az,x-y,2-rotary,prismatic",
+    mounts: Annotated[str, own("NAMES", MOUNTS)] = "alt-az,x-y,2-rotary,prismatic",
     days: Days = 3.0,
     above: Above = 10.0,
     satellite: Satellites = None,

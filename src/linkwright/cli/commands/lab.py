@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright.base.errors import Error, InputError
-from linkwright.cli.options import Seed, option
+from linkwright.cli.options import Seed, option, own
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -30,19 +30,15 @@ def command(
         typer.Argument(metavar="SCRIPT", help="A file of commands, or - for the standard input."),
     ] = None,
     commands: Annotated[str | None, option("--commands")] = None,
-    tasks: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A file of tasks (repeatable).")
-    ] = None,
+    tasks: Annotated[list[Path] | None, own("FILE", "A file of tasks (repeatable).")] = None,
     driver: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="A real robot, such as udp://127.0.0.1:9300."),
+        own("URL", "A real robot, such as udp://127.0.0.1:9300."),
     ] = None,
     studio: Annotated[bool, option("--studio")] = False,
     begin: Annotated[
         str | None,
-        typer.Option(
-            "--from", metavar="SESSION@T", help="Go on from second T of a recorded session."
-        ),
+        own("SESSION@T", "Go on from second T of a recorded session.", "--from"),
     ] = None,
     seed: Seed = 0,
     folder: Annotated[Path, option("--folder", "Session and recordings.")] = Path(),

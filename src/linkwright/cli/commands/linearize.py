@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from linkwright.cli.options import Model, Set, Trust, open_model, option, read_settings
+from linkwright.cli.options import Model, Set, Trust, open_model, option, own, read_settings
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ def command(
         list[str] | None,
         option("--at", "Of a coordinate or speed. Default: the initial value."),
     ] = None,
-    matrices: Annotated[bool, typer.Option("--matrices", help="Also print A, B, C and D.")] = False,
+    matrices: Annotated[bool, own(None, "Also print A, B, C and D.", "--matrices")] = False,
 ) -> CommandResult:
     """Linearize a model: eigenvalues with damping and frequency, and exact A, B, C, D.
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from linkwright.base.errors import InputError
+from linkwright.cli.options import own
 from linkwright.cli.results import CommandResult
 
 _DEVICE = "Where the indexer is: simulated, or the path of a serial port."
@@ -18,7 +19,7 @@ _DEVICE = "Where the indexer is: simulated, or the path of a serial port."
 def command(
     mount: Annotated[str, typer.Argument(metavar="MOUNT", help="A mount with rotary drives.")],
     path: Annotated[Path, typer.Argument(metavar="PATH.toml", help="A line, circle or orbit.")],
-    device: Annotated[str, typer.Option(metavar="DEVICE", help=_DEVICE)] = "simulated",
+    device: Annotated[str, own("DEVICE", _DEVICE)] = "simulated",
 ) -> CommandResult:
     """Plan the moves of a mount along waypoints, and make them.
 

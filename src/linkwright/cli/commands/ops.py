@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from linkwright.base.errors import InputError
-from linkwright.cli.options import Formulation, Model, Seed, Set, open_mechanism
+from linkwright.cli.options import Formulation, Model, Seed, Set, open_mechanism, own
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.cli.terminal import echo
 
@@ -31,18 +29,16 @@ _NUMBERS = ("add", "mul", "call", "select", "parameter", "total")
 
 def command(
     model: Model,
-    passes: Annotated[
-        bool, typer.Option("--passes", help="Show the counts after each pass.")
-    ] = False,
+    passes: Annotated[bool, own(None, "Show the counts after each pass.", "--passes")] = False,
     formulation: Formulation = "auto",
-    kernel: Annotated[str, typer.Option(metavar="NAME", help=KERNEL)] = "forward",
-    thorough: Annotated[bool, typer.Option("--thorough", help=THOROUGH)] = False,
-    moves: Annotated[int, typer.Option(metavar="N", help=MOVES)] = 0,
+    kernel: Annotated[str, own("NAME", KERNEL)] = "forward",
+    thorough: Annotated[bool, own(None, THOROUGH, "--thorough")] = False,
+    moves: Annotated[int, own("N", MOVES)] = 0,
     seed: Seed = 0,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Count every formulation, after each pass.")
+        bool, own(None, "Count every formulation, after each pass.", "--compare")
     ] = False,
-    split: Annotated[bool, typer.Option("--split", help=SPLIT)] = False,
+    split: Annotated[bool, own(None, SPLIT, "--split")] = False,
     settings: Set = None,
 ) -> CommandResult:
     """Count the operations of a model's equations, stage by stage.

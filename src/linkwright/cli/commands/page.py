@@ -17,6 +17,7 @@ from linkwright.cli.options import (
     Until,
     folders,
     option,
+    own,
     read_asked,
 )
 from linkwright.cli.results import CommandResult
@@ -36,10 +37,8 @@ def command(
     settings: Set = None,
     initial: Initial = None,
     title: Annotated[str, option("--title")] = "",
-    most: Annotated[
-        float, typer.Option("--max-size", metavar="MB", help="Maximum size of the page, MB.")
-    ] = 2.9,
-    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    most: Annotated[float, own("MB", "Maximum size of the page, MB.", "--max-size")] = 2.9,
+    show: Annotated[bool, own(None, "Open the page in the browser.", "--open")] = False,
 ) -> CommandResult:
     """Write an HTML page that plays a recording in any browser, offline.
 

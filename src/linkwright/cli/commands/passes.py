@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from linkwright.cli.options import own
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.cli.satellites import (
     Above,
@@ -32,11 +31,9 @@ def command(
     satellite: Satellites = None,
     start: Start = "",
     refraction: Annotated[
-        bool, typer.Option("--refraction", help="Let the air lift the satellites.")
+        bool, own(None, "Let the air lift the satellites.", "--refraction")
     ] = False,
-    frequency: Annotated[
-        float, typer.Option(metavar="MHZ", help="Print the Doppler shift at rise, MHz.")
-    ] = 0.0,
+    frequency: Annotated[float, own("MHZ", "Print the Doppler shift at rise, MHz.")] = 0.0,
 ) -> CommandResult:
     """List the passes of satellites over a site: rise, culmination and set, in UTC.
 

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright.cli.options import completion, option
+from linkwright.cli.options import completion, option, own
 from linkwright.cli.results import CommandResult
 
 if TYPE_CHECKING:
     from linkwright.recording import Recording
 
 WHAT = "One or more recordings (overlaid), then names of channels; * and ? match."
-
-
-def _text(words: str, metavar: str = "TEXT") -> Any:
-    return typer.Option(metavar=metavar, help=words)
 
 
 def command(
@@ -31,15 +27,13 @@ def command(
             autocompletion=completion("channels"),
         ),
     ],
-    vs: Annotated[
-        str | None, _text("Plot against this channel instead of time.", "CHANNEL")
-    ] = None,
-    fft: Annotated[bool, typer.Option("--fft", help="Plot the amplitude spectrum.")] = False,
+    vs: Annotated[str | None, own("CHANNEL", "Plot against this channel instead of time.")] = None,
+    fft: Annotated[bool, own(None, "Plot the amplitude spectrum.", "--fft")] = False,
     rate: Annotated[
-        bool, typer.Option("--derivative", help="Plot time derivatives (also --d/dt).")
+        bool, own(None, "Plot time derivatives (also --d/dt).", "--derivative")
     ] = False,
     cutoff: Annotated[
-        float, _text("Low-pass filter; cutoff in % of the Nyquist frequency.", "PERCENT")
+        float, own("PERCENT", "Low-pass filter; cutoff in % of the Nyquist frequency.")
     ] = 0.0,
     title: Annotated[str, option("--title")] = "",
     out: Annotated[
@@ -50,27 +44,27 @@ def command(
         ),
     ] = None,
     terminal: Annotated[
-        bool, typer.Option("--terminal", help="Draw in the terminal instead of a file.")
+        bool, own(None, "Draw in the terminal instead of a file.", "--terminal")
     ] = False,
-    names: Annotated[bool, typer.Option("--list", help="Only list the channels.")] = False,
-    symbols: Annotated[int, _text("Mark every Nth sample.", "N")] = 0,
+    names: Annotated[bool, own(None, "Only list the channels.", "--list")] = False,
+    symbols: Annotated[int, own("N", "Mark every Nth sample.")] = 0,
     smooth: Annotated[
-        bool, typer.Option("--smooth", help="Draw smooth curves through the samples.")
+        bool, own(None, "Draw smooth curves through the samples.", "--smooth")
     ] = False,
-    legend: Annotated[bool, typer.Option("--legend/--no-legend", help="Draw a legend.")] = True,
-    label: Annotated[list[str] | None, _text("Legend text of a recording, in order.")] = None,
-    x_limits: Annotated[str, _text("Horizontal scale.", "LOW,HIGH")] = "",
-    y_limits: Annotated[str, _text("Vertical scale.", "LOW,HIGH")] = "",
-    x_step: Annotated[float | None, _text("Distance of horizontal ticks.", "STEP")] = None,
-    y_step: Annotated[float | None, _text("Distance of vertical ticks.", "STEP")] = None,
-    x_label: Annotated[str, _text("Label of the x axis.")] = "",
-    y_label: Annotated[str, _text("Label of the y axis.")] = "",
-    page: Annotated[str, _text("Page in inches, as 11x8.5, or letter, a4, a5.", "SIZE")] = "",
-    origin: Annotated[str, _text("Lower left corner of the axes on the page, inches.", "X,Y")] = "",
-    axes: Annotated[str, _text("Lengths of the axes in inches, as 9x6.5.", "SIZE")] = "",
-    logo: Annotated[Path | None, _text("Picture (PNG or JPEG) on the page.", "FILE")] = None,
-    logo_at: Annotated[str, _text("Lower left corner of the logo, inches.", "X,Y")] = "",
-    logo_size: Annotated[float, _text("Width of the logo, inches.", "INCHES")] = 1.0,
+    legend: Annotated[bool, own(None, "Draw a legend.", "--legend/--no-legend")] = True,
+    label: Annotated[list[str] | None, own("TEXT", "Legend text of a recording, in order.")] = None,
+    x_limits: Annotated[str, own("LOW,HIGH", "Horizontal scale.")] = "",
+    y_limits: Annotated[str, own("LOW,HIGH", "Vertical scale.")] = "",
+    x_step: Annotated[float | None, own("STEP", "Distance of horizontal ticks.")] = None,
+    y_step: Annotated[float | None, own("STEP", "Distance of vertical ticks.")] = None,
+    x_label: Annotated[str, own("TEXT", "Label of the x axis.")] = "",
+    y_label: Annotated[str, own("TEXT", "Label of the y axis.")] = "",
+    page: Annotated[str, own("SIZE", "Page in inches, as 11x8.5, or letter, a4, a5.")] = "",
+    origin: Annotated[str, own("X,Y", "Lower left corner of the axes on the page, inches.")] = "",
+    axes: Annotated[str, own("SIZE", "Lengths of the axes in inches, as 9x6.5.")] = "",
+    logo: Annotated[Path | None, own("FILE", "Picture (PNG or JPEG) on the page.")] = None,
+    logo_at: Annotated[str, own("X,Y", "Lower left corner of the logo, inches.")] = "",
+    logo_size: Annotated[float, own("INCHES", "Width of the logo, inches.")] = 1.0,
 ) -> CommandResult:
     """Plot the channels of a recording, grouped by unit.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright.base.errors import Error, InputError
-from linkwright.cli.options import Frame, Payload, RobotModel, Step, option
+from linkwright.cli.options import Frame, Payload, RobotModel, Step, option, own
 from linkwright.cli.payloads import heaviest
 from linkwright.cli.results import CommandResult, TextTable
 
@@ -25,18 +25,16 @@ def command(
     robot: RobotModel,
     task: Annotated[Path | None, typer.Argument(help=TASK)] = None,
     payload: Payload = "",
-    worst: Annotated[bool, typer.Option("--worst", help=WORST)] = False,
-    box: Annotated[
-        str, typer.Option(metavar="X,Y,Z", help="Edges of the box of payloads, m.")
-    ] = "0,0,0",
+    worst: Annotated[bool, own(None, WORST, "--worst")] = False,
+    box: Annotated[str, own("X,Y,Z", "Edges of the box of payloads, m.")] = "0,0,0",
     frame: Frame = "",
     step: Step = 1e-3,
     dynamics: Annotated[
-        bool, typer.Option("--dynamics/--no-dynamics", help="Torques and forces too.")
+        bool, own(None, "Torques and forces too.", "--dynamics/--no-dynamics")
     ] = True,
     recording: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the recording too (.parquet, .csv)."),
+        own("FILE", "Write the recording too (.parquet, .csv)."),
     ] = None,
     out: Annotated[Path | None, option("--out", "A report (.html).")] = None,
 ) -> CommandResult:

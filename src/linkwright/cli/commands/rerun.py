@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.options import Trust
+from linkwright.cli.options import Trust, own
 from linkwright.cli.results import CommandResult
 
 
@@ -16,7 +16,7 @@ def command(
     trust: Trust = False,
     tasks: Annotated[
         bool,
-        typer.Option("--execute-tasks", help="Execute the Python tasks of a session again."),
+        own(None, "Execute the Python tasks of a session again.", "--execute-tasks"),
     ] = False,
     quiet: bool = False,
 ) -> CommandResult:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.options import option
+from linkwright.cli.options import option, own
 from linkwright.cli.terminal import echo
 
 _WATCHDOG = "Silence after which a move in a direction ends, s."
@@ -21,17 +21,13 @@ def command(
     port: Annotated[int, option("--port")] = 4533,
     host: Annotated[str, option("--host")] = "127.0.0.1",
     speed: Annotated[float, option("--speed")] = 5.0,
-    acceleration: Annotated[
-        float, typer.Option(metavar="DEG/S2", help="The acceleration, deg/s^2.")
-    ] = 5.0,
-    lowest: Annotated[float, typer.Option(metavar="DEG", help="The lowest elevation, deg.")] = 0.0,
-    watchdog: Annotated[float, typer.Option(metavar="S", help=_WATCHDOG)] = 10.0,
+    acceleration: Annotated[float, own("DEG/S2", "The acceleration, deg/s^2.")] = 5.0,
+    lowest: Annotated[float, own("DEG", "The lowest elevation, deg.")] = 0.0,
+    watchdog: Annotated[float, own("S", _WATCHDOG)] = 10.0,
     park: Annotated[
-        bool, typer.Option("--park", help="Park after that silence, whatever was going on.")
+        bool, own(None, "Park after that silence, whatever was going on.", "--park")
     ] = False,
-    easycomm: Annotated[
-        bool, typer.Option("--easycomm", help="Listen on a pseudo-terminal too.")
-    ] = False,
+    easycomm: Annotated[bool, own(None, "Listen on a pseudo-terminal too.", "--easycomm")] = False,
     studio: Annotated[bool, option("--studio", "The mount and its path in the sky.")] = False,
 ) -> None:
     """Let programs for satellites drive a mount: Hamlib's rotctld protocol, by the clock.

@@ -12,7 +12,7 @@ import typer
 
 from linkwright.base.errors import InputError
 from linkwright.base.results import plain
-from linkwright.cli.options import option
+from linkwright.cli.options import option, own
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ _WIDTH = 100  # columns of what is printed
 
 def command(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A loop (.toml), or a recording.")],
-    stream: Annotated[str, typer.Option(metavar="NAME", help=STREAM)] = "",
-    loop: Annotated[Path | None, typer.Option(metavar="FILE", help=LOOP)] = None,
+    stream: Annotated[str, own("NAME", STREAM)] = "",
+    loop: Annotated[Path | None, own("FILE", LOOP)] = None,
     as_map: Annotated[
-        bool, typer.Option("--map", help="Map the answers over the ranges of the file.")
+        bool, own(None, "Map the answers over the ranges of the file.", "--map")
     ] = False,
-    predicted: Annotated[bool, typer.Option("--predicted", help=AGES)] = False,
+    predicted: Annotated[bool, own(None, AGES, "--predicted")] = False,
     out: Annotated[
         Path | None,
         option("--out", "A picture of the map (.svg, .png, .pdf), or its numbers (.json)."),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwright.cli.cells import Authority, Certificate, Key
-from linkwright.cli.options import Force, option
+from linkwright.cli.options import Force, option, own
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def command(
     until: Annotated[float | None, option("--until", "With --virtual 10 by default.")] = None,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Record every tick, with the tape for a rerun."),
+        own("FILE", "Record every tick, with the tape for a rerun."),
     ] = None,
     listen: Annotated[str | None, option("--listen", "Default: that of the file.")] = None,
     certificate: Certificate = None,

@@ -9,8 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from linkwright.cli.options import (
     Base,
     Force,
@@ -21,6 +19,7 @@ from linkwright.cli.options import (
     Trust,
     Until,
     option,
+    own,
     read_settings,
 )
 from linkwright.cli.results import CommandResult, TextTable
@@ -50,25 +49,25 @@ def command(
         float | None,
         option("--step", "Of a fixed-step method; otherwise the time between samples."),
     ] = None,
-    method: Annotated[str, typer.Option(metavar="NAME", help=METHOD)] = DEFAULTS.method,
+    method: Annotated[str, own("NAME", METHOD)] = DEFAULTS.method,
     settings: Set = None,
     initial: Initial = None,
     every: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Record every N steps. Default: about 1000 samples."),
+        own("N", "Record every N steps. Default: about 1000 samples."),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(metavar="E", help="Relative error per step of an adaptive method.")
+        float, own("E", "Relative error per step of an adaptive method.")
     ] = DEFAULTS.tolerance,
     absolute: Annotated[
         float | None,
-        typer.Option(metavar="E", help="The same for states near zero, in SI units."),
+        own("E", "The same for states near zero, in SI units."),
     ] = None,
     seed: Seed = 0,
-    reactions: Annotated[bool, typer.Option("--reactions", help=REACTIONS)] = False,
-    ground: Annotated[bool, typer.Option("--ground", help=GROUND)] = False,
+    reactions: Annotated[bool, own(None, REACTIONS, "--reactions")] = False,
+    ground: Annotated[bool, own(None, GROUND, "--ground")] = False,
     base: Annotated[Base, option("--base")] = Base.file,
-    no_limits: Annotated[bool, typer.Option("--no-limits", help="Ignore joint limits.")] = False,
+    no_limits: Annotated[bool, own(None, "Ignore joint limits.", "--no-limits")] = False,
     trust: Trust = False,
     out: Annotated[Path | None, option("--out", OUT)] = None,
     plot: Annotated[bool, option("--plot")] = False,

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from linkwright.cli.options import Model, Set, Trust, open_model, option, read_range, read_settings
+from linkwright.cli.options import (
+    Model,
+    Set,
+    Trust,
+    open_model,
+    option,
+    own,
+    read_range,
+    read_settings,
+)
 from linkwright.cli.results import CommandResult
 
 if TYPE_CHECKING:
@@ -29,11 +36,11 @@ def command(
     at: Annotated[
         list[str] | None, option("--at", "Of coordinates, rad or m. Default: the model's own.")
     ] = None,
-    purpose: Annotated[str, typer.Option(metavar="WHAT", help=PURPOSE)] = "pose",
-    locus: Annotated[str, typer.Option(metavar="TYPE", help=LOCUS)] = "",
+    purpose: Annotated[str, own("WHAT", PURPOSE)] = "pose",
+    locus: Annotated[str, own("TYPE", LOCUS)] = "",
     over: Annotated[list[str] | None, option("--over", REGION)] = None,
-    zenith: Annotated[float, typer.Option(metavar="DEG", help=ZENITH)] = 90.0,
-    prove: Annotated[float, typer.Option(metavar="DEG", help=PROVE)] = 0.0,
+    zenith: Annotated[float, own("DEG", ZENITH)] = 90.0,
+    prove: Annotated[float, own("DEG", PROVE)] = 0.0,
 ) -> CommandResult:
     """Say whether a pose is singular and how; trace singular curves, or prove that there are none.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwright.base.errors import InputError
-from linkwright.cli.options import Force, Frame, Payload, RobotModel, Step, option
+from linkwright.cli.options import Force, Frame, Payload, RobotModel, Step, option, own
 from linkwright.cli.payloads import heaviest
 from linkwright.cli.results import CommandResult, TextTable
 
@@ -20,30 +20,18 @@ if TYPE_CHECKING:
 def command(
     robot: RobotModel,
     task: Annotated[Path, typer.Argument(help="A task (.toml).")],
-    catalog: Annotated[
-        str, typer.Option(metavar="FILE", help="A catalog (.toml), or generic.")
-    ] = "generic",
+    catalog: Annotated[str, own("FILE", "A catalog (.toml), or generic.")] = "generic",
     payload: Payload = "",
-    life: Annotated[
-        float, typer.Option(metavar="HOURS", help="That gears and bearings reach, h.")
-    ] = 20_000.0,
-    ambient: Annotated[
-        float, typer.Option(metavar="DEGREES", help="Temperature around, °C.")
-    ] = 40.0,
-    supply: Annotated[str, typer.Option(metavar="NAME", help="Supply in the catalog.")] = "",
-    order: Annotated[
-        str, typer.Option(metavar="BY", help="Rank by mass, price, energy or margin.")
-    ] = "mass",
-    why: Annotated[
-        str, typer.Option(metavar="MOTOR:JOINT", help="Print every verdict on one motor.")
-    ] = "",
+    life: Annotated[float, own("HOURS", "That gears and bearings reach, h.")] = 20_000.0,
+    ambient: Annotated[float, own("DEGREES", "Temperature around, °C.")] = 40.0,
+    supply: Annotated[str, own("NAME", "Supply in the catalog.")] = "",
+    order: Annotated[str, own("BY", "Rank by mass, price, energy or margin.")] = "mass",
+    why: Annotated[str, own("MOTOR:JOINT", "Print every verdict on one motor.")] = "",
     pareto: Annotated[
-        bool, typer.Option("--pareto", help="Print sets that are best in something.")
+        bool, own(None, "Print sets that are best in something.", "--pareto")
     ] = False,
     out: Annotated[Path | None, option("--out", "The chosen drives (.toml).")] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a report of all of it (.html).")
-    ] = None,
+    report: Annotated[Path | None, own("FILE", "Write a report of all of it (.html).")] = None,
     frame: Frame = "",
     step: Step = 1e-3,
     force: Force = False,

@@ -21,6 +21,7 @@ from linkwright.cli.options import (
     Until,
     folders,
     option,
+    own,
     read_asked,
 )
 from linkwright.cli.terminal import echo
@@ -34,12 +35,10 @@ NAME = "Accept requests for this host name too (repeatable)."
 
 def command(
     what: Annotated[list[str], typer.Argument(metavar="MODEL|REC|URDF|CELL ...", help=WHAT)],
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the browser.")
-    ] = True,
+    browser: Annotated[bool, own(None, "Open the browser.", "--browser/--no-browser")] = True,
     port: Annotated[int, option("--port")] = 0,
     host: Annotated[str, option("--host")] = "127.0.0.1",
-    allow_host: Annotated[list[str] | None, typer.Option(metavar="NAME", help=NAME)] = None,
+    allow_host: Annotated[list[str] | None, own("NAME", NAME)] = None,
     model: Drawn = "",
     root: MeshDirs = None,
     scene_file: Scene = "",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright.cli.options import Force, option
+from linkwright.cli.options import Force, option, own
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def command(
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Run on the workers of a Dask scheduler."),
+        own("ADDRESS", "Run on the workers of a Dask scheduler."),
     ] = None,
     threads: Annotated[int | None, option("--threads")] = None,
     resume: Annotated[bool, option("--resume")] = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.options import Force, Set, option
+from linkwright.cli.options import Force, Set, option, own
 from linkwright.cli.terminal import echo
 
 
@@ -25,9 +25,9 @@ def command(
     ] = None,
     script: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="With debug: a file of its commands, or - for a pipe."),
+        own("FILE", "With debug: a file of its commands, or - for a pipe."),
     ] = None,
-    warn: Annotated[bool, typer.Option("-w", help="Note questionable transfers too.")] = False,
+    warn: Annotated[bool, own(None, "Note questionable transfers too.", "-w")] = False,
     as_json: Annotated[bool, option("--json", "With run.")] = False,
     force: Force = False,
 ) -> None:

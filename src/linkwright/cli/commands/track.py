@@ -11,7 +11,7 @@ import typer
 from linkwright.base.errors import InputError
 from linkwright.base.files import integer
 from linkwright.base.reprs import brief
-from linkwright.cli.options import option
+from linkwright.cli.options import option, own
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.cli.satellites import (
     Above,
@@ -34,26 +34,16 @@ def command(
     elements: Elements,
     satellite: Satellites,
     site: SiteFile,
-    ship: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The ship that carries it (.toml).")
-    ] = None,
-    wind: Annotated[float, typer.Option(metavar="SPEED", help="Wind with gusts, m/s.")] = 0.0,
-    wind_from: Annotated[
-        float, typer.Option(metavar="DEG", help="Where the wind comes from, deg from North.")
-    ] = 0.0,
+    ship: Annotated[Path | None, own("FILE", "The ship that carries it (.toml).")] = None,
+    wind: Annotated[float, own("SPEED", "Wind with gusts, m/s.")] = 0.0,
+    wind_from: Annotated[float, own("DEG", "Where the wind comes from, deg from North.")] = 0.0,
     beamwidth: Annotated[float, option("--beamwidth")] = 0.8,
     days: Days = 3.0,
     above: Above = 10.0,
     start: Start = "",
-    number: Annotated[
-        int, typer.Option("--pass", metavar="NUMBER", help="Which pass, from 1. Default: highest.")
-    ] = 0,
-    limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Follow it for so long. Default: all of it.")
-    ] = 0.0,
-    to: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Drive the rotctld there, by the clock.")
-    ] = "",
+    number: Annotated[int, own("NUMBER", "Which pass, from 1. Default: highest.", "--pass")] = 0,
+    limit: Annotated[float, own("SECONDS", "Follow it for so long. Default: all of it.")] = 0.0,
+    to: Annotated[str, own("HOST:PORT", "Drive the rotctld there, by the clock.")] = "",
     pace: Annotated[float, option("--pace", "With --to.")] = 1.0,
     out: Annotated[Path | None, option("--out", "The recording.")] = None,
     quiet: bool = False,

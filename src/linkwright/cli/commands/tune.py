@@ -11,7 +11,7 @@ import typer
 
 from linkwright.base.errors import InputError, suggestion
 from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key, open_cell
-from linkwright.cli.options import option
+from linkwright.cli.options import option, own
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
@@ -27,24 +27,16 @@ def command(
     axis: Annotated[str, typer.Argument(metavar="AXIS", help="Such as puma.3.")],
     tests: Annotated[
         list[str] | None,
-        typer.Option("--test", metavar="TEST", help="step, sweep or relay (repeatable); all."),
+        own("TEST", "step, sweep or relay (repeatable); all.", "--test"),
     ] = None,
     virtual: Annotated[bool, option("--virtual", "CELL is a file, or ships.")] = False,
-    amplitude: Annotated[float, typer.Option(metavar="A", help="Of each test, rad or m.")] = 0.005,
-    low: Annotated[
-        float, typer.Option(metavar="W", help="Lowest frequency of the sweep, rad/s.")
-    ] = 5.0,
-    high: Annotated[
-        float, typer.Option(metavar="W", help="Highest frequency of the sweep, rad/s.")
-    ] = 300.0,
+    amplitude: Annotated[float, own("A", "Of each test, rad or m.")] = 0.005,
+    low: Annotated[float, own("W", "Lowest frequency of the sweep, rad/s.")] = 5.0,
+    high: Annotated[float, own("W", "Highest frequency of the sweep, rad/s.")] = 300.0,
     points: Annotated[int, option("--points", "Of the sweep.")] = 14,
-    margin: Annotated[
-        float, typer.Option(metavar="DEG", help="Phase margin of proposed gains, deg.")
-    ] = 60.0,
-    seconds: Annotated[
-        float, typer.Option(metavar="S", help="Duration of step and relay, s.")
-    ] = 2.0,
-    apply: Annotated[bool, typer.Option("--apply", help=APPLY)] = False,
+    margin: Annotated[float, own("DEG", "Phase margin of proposed gains, deg.")] = 60.0,
+    seconds: Annotated[float, own("S", "Duration of step and relay, s.")] = 2.0,
+    apply: Annotated[bool, own(None, APPLY, "--apply")] = False,
     out: Annotated[
         Path | None, option("--out", "A Bode plot of the sweep: .png, .svg or .pdf.")
     ] = None,

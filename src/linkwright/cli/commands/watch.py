@@ -8,11 +8,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from linkwright.base.results import plain
 from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key, open_cell
-from linkwright.cli.options import option
+from linkwright.cli.options import option, own
 from linkwright.cli.terminal import echo, harmless
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ COLUMNS = ("arm", "life", "moving", "q", "target", "current", "taken", "done", "
 
 def command(
     cell: Cell,
-    once: Annotated[bool, typer.Option("--once", help="Print one state and end.")] = False,
+    once: Annotated[bool, own(None, "Print one state and end.", "--once")] = False,
     as_json: Annotated[bool, option("--json", "A line for each state.")] = False,
     rate: Annotated[float, option("--rate")] = 10.0,
     client: Client = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright.base.errors import InputError
-from linkwright.cli.options import option, read_range
+from linkwright.cli.options import option, own, read_range
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def command(
     over: Annotated[list[str] | None, option("--over", OVER)] = None,
     points: Annotated[int | None, option("--points")] = None,
     simulate: Annotated[
-        bool, typer.Option("--simulate/--no-simulate", help="Run each point of the map too.")
+        bool, own(None, "Run each point of the map too.", "--simulate/--no-simulate")
     ] = True,
     out: Annotated[Path | None, option("--out", "A picture (.png, .svg, .pdf).")] = None,
 ) -> CommandResult:
