@@ -24,6 +24,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.cli import commands, main
 from linkwright.cli.app import build
 from linkwright.version import __version__
+from tests.support.pseudo_terminal import terminal
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -108,6 +109,28 @@ def test_the_warning_of_an_old_name_leaves_json_alone(capsys: pytest.CaptureFixt
     assert "is now `linkwright model list`" in told.err
     assert main(["lab", "nope", "-c", "run 1"]) == 2
     assert "is now `linkwright lab open`" in capsys.readouterr().err
+
+
+def test_a_cell_is_halted_before_anything_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("linkwright.server.joining.halt_cell", lambda name: f"{name} stands")
+    assert main(["cell", "halt", "cell1"]) == 0
+    assert capsys.readouterr() == ("cell1 stands\n", "")
+    assert main(["halt", "cell1"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "cell1 stands\n"
+    assert "is now `linkwright cell halt`" in told.err
+
+
+def test_a_terminal_is_told_what_comes_next(tmp_path: Path) -> None:
+    """A pipe gets the result alone, and so does whoever asks for JSON or for little."""
+    with terminal(["model", "new", "swing"], tmp_path) as screen:
+        screen.wait_for("next: linkwright model check swing.toml")
+        assert screen.ended() == 0
+    for words in ([], ["--json"], ["-q"]):
+        done = run("model", "list", *words)
+        assert (done.returncode, "next:" in done.stdout) == (0, False)
 
 
 def test_the_page_of_renamed_commands_is_the_table() -> None:

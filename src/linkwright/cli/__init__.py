@@ -52,9 +52,9 @@ def _run(given: list[str]) -> int:
             from linkwright.server.joining import halt_cell  # at once, before the options are known
 
             print(halt_cell(words[2]))
+            _warn(warnings)
             return _finish(0)
-        for warning in warnings:
-            typer.echo(f"warning: {warning}", err=True)
+        _warn(warnings)
         from linkwright.cli.app import build
 
         build()(args=words, prog_name="linkwright")
@@ -70,6 +70,11 @@ def _run(given: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return _finish(0)
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def _finish(code: str | int | None) -> int:

@@ -29,7 +29,7 @@ class Window:
         self.studio: Studio | None = None
 
     def show(self, file: Path) -> None:
-        """Show the model in a file; where it cannot be shown, that is told."""
+        """Show the model in a file; where it cannot be shown, say so."""
         from linkwright.studio.display import open_browser
         from linkwright.studio.server import open_studio
 

@@ -90,7 +90,7 @@ def _opened(
     try:
         at = float(moment) if mark else None
     except ValueError:
-        raise InputError(f"--from {begin!r} is no moment", remedy="give SESSION@SECONDS") from None
+        raise InputError(f"--from {begin!r} is not a moment", remedy="give SESSION@SECONDS") from None
     return Lab.from_session(path if mark else begin, at, folder=folder)
 
 
@@ -107,7 +107,7 @@ def _lines(script: str | None, commands: str | None) -> tuple[Iterable[str] | No
     try:
         return Path(script).read_text(encoding="utf-8").splitlines(), script
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(f"the script cannot be read: {why}", file=script) from None
 
 

@@ -64,7 +64,7 @@ def _text(
 
 
 def _drift(found: LinearModel, coordinates: Sequence[str]) -> Iterator[str]:
-    """Say where the operating point is no equilibrium; what only travels may go on."""
+    """Say where the operating point is not an equilibrium; what only travels may go on."""
     rates = dict(zip(found.states, map(abs, found.drift), strict=False))
     for name in set(found.neutral).intersection(coordinates):
         rates.pop(name, None)

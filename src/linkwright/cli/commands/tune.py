@@ -67,7 +67,7 @@ def command(
         raise InputError("--out shows the sweep", remedy="add --test sweep")
     if not 0 < low < high or points < 3:
         raise InputError(
-            f"{points} points from {low:g} to {high:g} rad/s are no sweep",
+            f"{points} points from {low:g} to {high:g} rad/s are not a sweep",
             remedy="give --low below --high, and 3 --points or more",
         )
     opened = (
