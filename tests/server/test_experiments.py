@@ -240,7 +240,7 @@ def test_tune_measures_proposes_and_applies(
         (["plane.9", "--virtual"], "no axis 'plane.9'"),
         (["plane.1", "--virtual", "--test", "stepp"], "did you mean 'step'"),
         (["plane.1", "--virtual", "--test", "step", "--out", "a.svg"], "--out shows the sweep"),
-        (["plane.1", "--virtual", "--low", "9", "--high", "3"], "are no sweep"),
+        (["plane.1", "--virtual", "--low", "9", "--high", "3"], "are not a sweep"),
         (["plane.1", "--virtual", "--test", "step", "--amplitude", "2"], "amplitude of 2 rad"),
         (["plane.1"], "no cell called 'axes2' runs"),
     ],

@@ -297,7 +297,7 @@ def open_model(
 
 
 def open_mechanism(name: str, settings: Sequence[str] | None = None) -> Mechanism:
-    """Return a mechanism with changed parameters; one with members is rejected.
+    """Return a mechanism with changed parameters; a System with members is rejected.
 
     >>> open_mechanism("pendulum").name
     'pendulum'

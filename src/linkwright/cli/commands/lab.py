@@ -90,7 +90,9 @@ def _opened(
     try:
         at = float(moment) if mark else None
     except ValueError:
-        raise InputError(f"--from {begin!r} is not a moment", remedy="give SESSION@SECONDS") from None
+        raise InputError(
+            f"--from {begin!r} is not a moment", remedy="give SESSION@SECONDS"
+        ) from None
     return Lab.from_session(path if mark else begin, at, folder=folder)
 
 
