@@ -148,15 +148,13 @@ Model = Annotated[
         autocompletion=completion("models"),
     ),
 ]
-RobotModel = Annotated[
-    str,
-    typer.Argument(
-        metavar="ROBOT",
-        help="A robot file (.urdf, .xml, .dyn, .toml), or a shipped model (NAME or "
-        "NAME:OPTION=VALUE).",
-        autocompletion=completion("models"),
-    ),
-]
+_ROBOT = typer.Argument(
+    metavar="ROBOT",
+    help="A robot file (.urdf, .xml, .dyn, .toml), or a shipped model (NAME or NAME:OPTION=VALUE).",
+    autocompletion=completion("models"),
+)
+RobotModel = Annotated[str, _ROBOT]
+AnyRobot = Annotated[str | None, _ROBOT]
 Set = Annotated[list[str] | None, option("--set")]
 Trust = Annotated[bool, option("--trust")]
 Force = Annotated[bool, option("--force")]

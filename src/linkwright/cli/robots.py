@@ -11,8 +11,6 @@ from linkwright.base.files import is_there
 if TYPE_CHECKING:
     from linkwright.formats.robot.description import Description
 
-ROBOT = "A robot file (.urdf, .xml, .dyn, .toml), or a shipped model (NAME or NAME:OPTION=VALUE)."
-
 
 def is_shipped(name: str) -> bool:
     """Return whether a word can only be the name of a shipped model: no file, and no ending.

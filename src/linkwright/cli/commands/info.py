@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from linkwright.cli.options import MeshDirs
+from linkwright.cli.options import AnyRobot, MeshDirs
 from linkwright.cli.results import CommandResult, TextTable, labeled
-from linkwright.cli.robots import ROBOT, open_robot
+from linkwright.cli.robots import open_robot
 
 if TYPE_CHECKING:
     from linkwright.formats.robot.description import Description
 
 
 def command(
-    file: Annotated[str | None, typer.Argument(metavar="ROBOT", help=ROBOT)] = None,
+    file: AnyRobot = None,
     root: MeshDirs = None,
 ) -> CommandResult:
     """Show versions and processor, or a summary of a robot.
