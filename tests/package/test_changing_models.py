@@ -269,6 +269,22 @@ def test_a_snapshot_cannot_be_changed() -> None:
     assert len(kept.with_loads(m.forces).forces) == 2 * len(kept.forces)
 
 
+def test_a_view_takes_no_parts() -> None:
+    """It shares tables with its mechanism, which would get them too."""
+    m = build()
+    before = everything(m)
+    for view in (m.with_values({"k": 7.0}), m.with_parts(), m.with_loads(m.forces)):
+        for part in ("left", m.bodies["left"], m.bodies["left"].com):
+            with pytest.raises(lw.Error, match="needs a point of"):
+                view.force("more", 1.0, at=part, along="x")
+        for parent in ("left", None):
+            with pytest.raises(lw.Error, match="another mechanism"):
+                view.body("more", parent=parent, rotate="z", mass=1.0, inertia=0.1)
+        with pytest.raises(lw.Error):
+            view.moment("more", 1.0, on="left", about="z")
+    assert everything(m) == before
+
+
 @pytest.mark.parametrize("name", EDITS)
 def test_fingerprints_follow_content(name: str) -> None:
     """The same for a model built again, another one after each change."""

@@ -94,6 +94,7 @@ class Mechanism(Shown):
         self.frames: dict[str, Point] = {}  # links and sites of a robot file, as it spells them
         self._points_of: dict[Body, dict[Vector, Point]] = {}
         self._kinematics: Kinematics | None = None
+        self._tables_of = self  # a view has those of another mechanism
         # what acts on them
         self.gravity_vector: Vector = ZERO_VECTOR
         self.forces: list[Force] = []

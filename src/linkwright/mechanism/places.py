@@ -210,8 +210,8 @@ def point_at(m: Mechanism, name: str, given: Value) -> Point:
 
 
 def is_own(m: Mechanism, body: Body) -> bool:
-    """Whether a body is one of a mechanism; views of it share its bodies."""
-    return body is m.ground or m.bodies.get(body.name) is body
+    """Whether a body is one of a mechanism; a view has none, since its tables are another's."""
+    return m._tables_of is m and (body is m.ground or m.bodies.get(body.name) is body)
 
 
 def moved_by(m: Mechanism, coordinate: str) -> tuple[Expr, Body]:

@@ -271,7 +271,7 @@ def extensible(m: Mechanism) -> Mechanism:
         table = getattr(m, name)
         setattr(view, name, dict(table) if isinstance(table, Mapping) else list(table))
     view._points_of = {body: dict(points) for body, points in m._points_of.items()}
-    view.scope = MechanismScope(view)
+    view.scope, view._tables_of = MechanismScope(view), view
     return view
 
 
