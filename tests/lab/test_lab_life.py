@@ -16,7 +16,7 @@ import pytest
 import linkwright as lw
 from linkwright.lab.drawing import picture
 from linkwright.lab.lab import Lab
-from linkwright.lab.tasks import Task
+from linkwright.lab.tasks import Task, parameter
 
 
 class Hold(Task):
@@ -33,6 +33,12 @@ class ByModel(Hold):
     """The same with torques of the model."""
 
     inverse_dynamics = True
+
+
+class Marked(Hold):
+    """The same, with a parameter that is called as the laboratory is in its own functions."""
+
+    lab = parameter(1.0)
 
 
 @pytest.fixture
@@ -392,3 +398,11 @@ def test_the_state_is_read_only_in_words(lab: Lab) -> None:
     lab.start("writes")
     with pytest.raises(lw.Error, match=r"state is read only; set desired\.u"):
         lab.run(0.1)
+
+
+def test_parameters_have_names_of_their_own(lab: Lab) -> None:
+    lab.add(Marked)
+    assert lab.start("marked", lab=2.0)
+    assert lab.parameters["lab"] == 2.0
+    lab.change(lab=3.0)
+    assert lab.parameters["lab"] == 3.0

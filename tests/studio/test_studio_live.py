@@ -22,6 +22,7 @@ from linkwright.simulation.sample_buffer import MOST
 from linkwright.simulation.settings import LIVE
 from linkwright.studio.joint_control import Poser, dragged, freedoms, pose_of, tools
 from linkwright.studio.live import Live
+from linkwright.studio.live_maker import LiveMaker
 from linkwright.studio.live_system import Plant, plant_of
 from linkwright.studio.user_force import Hand
 from tests.seeds import cases, seldom
@@ -425,3 +426,31 @@ def test_the_command_serves_until_it_is_interrupted() -> None:
         process.kill()
         process.stdout.close()
         process.wait()
+
+
+@pytest.mark.parametrize("where", ["build", "start"])
+def test_a_run_that_could_not_be_made_can_be_made_later(where: str) -> None:
+    """What was told before is taken back then, whether making or starting it had failed."""
+    troubles, done = [Error("no mass")], threading.Event()
+
+    class Startled:
+        def start(self) -> None:
+            if where == "start" and troubles:
+                raise troubles.pop()
+
+        def close(self) -> None:
+            """Nothing goes on."""
+
+    def build() -> Any:
+        if where == "build" and troubles:
+            raise troubles.pop()
+        return Startled()
+
+    maker = LiveMaker(build, pytest.fail)
+    maker.make()
+    assert (maker.live, maker.cannot) == (None, "Cannot run live: no mass")
+    maker.prepare(done.set)
+    assert done.wait(10)
+    assert maker.live is not None
+    assert maker.cannot == ""
+    maker.close()

@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 _GAIN = re.compile(r"motor\.(kp|kd|ki|limit)(?:\[(\d+)\])?")
 
 
-def start(lab: Lab, name: str, *, servo: str = MEMBER, **parameters: Any) -> bool:
+def start(lab: Lab, /, name: str, *, servo: str = MEMBER, **parameters: Any) -> bool:
     """Start a task; return whether its `init` let it.
 
     Args:
@@ -258,7 +258,7 @@ def redo(lab: Lab, *, servo: str = MEMBER) -> bool:
     return _start(lab, _task(lab, lab._last[servo]), servo, {})
 
 
-def change(lab: Lab, *, servo: str = MEMBER, **parameters: Any) -> None:
+def change(lab: Lab, /, *, servo: str = MEMBER, **parameters: Any) -> None:
     """Change parameters of the task that runs, or of the last one, all at one tick.
 
     Without parameters, the task's own `change` is called, beside the loop.

@@ -58,14 +58,13 @@ class LiveMaker:
         """Derive, compile and start the run; it stands still until someone runs it."""
         try:
             made = self._build()
+            with self._turn:
+                if not self._closed:  # else the studio has been closed meanwhile
+                    made.start()
+                    self.live, self.cannot = made, ""
         except Exception as error:
             self.cannot = f"Cannot run live: {error}"
             self._making = False
-            return
-        with self._turn:
-            if not self._closed:  # else the studio has been closed meanwhile
-                made.start()
-                self.live = made
 
     def close(self) -> None:
         """End the run, also one that is being made."""
