@@ -197,6 +197,61 @@ def test_error_is_one_line_on_stderr_and_2(
     assert err == "error: " + str(error).replace("\n", " ") + "\n"
 
 
+def test_a_warning_is_one_line_without_its_place_in_the_source() -> None:
+    program = (
+        "import sys, warnings, linkwright.cli.app as app\n"
+        "from linkwright.cli import main\n"
+        "app.load = lambda name: lambda: warnings.warn('of two\\nlines', RuntimeWarning)\n"
+        "usual = warnings.formatwarning\n"
+        "code = main(['tools', 'info'])\n"
+        "sys.exit(code if warnings.formatwarning is usual else 9)\n"
+    )
+    asked = [sys.executable, "-c", program]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "warning: of two lines\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["simulate", "."], "error: '.' is a folder, not a model; name a file in it\n"),
+        (
+            ["analyze", "ops", "pendulum", "--moves", "-1"],
+            "error: -1 moves cannot be searched; give --moves 1 or more\n",
+        ),
+        (
+            ["simulate", "pendulum", "--base", "air"],
+            "error: Invalid value for '--base': 'air' is not one of 'auto', 'file', 'free', "
+            "'fixed'; see `linkwright simulate --help`\n",
+        ),
+    ],
+)
+def test_wrong_values_are_told_in_one_line(
+    words: list[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert capfd.readouterr() == ("", said)
+
+
+def test_an_unknown_template_is_answered_with_each_name_once(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["model", "new", "arm", "--template", "zzzz"]) == 2
+    names = capfd.readouterr().err.strip().partition("choose one of ")[2].split(", ")
+    assert len(names) == len(set(names))
+    assert {"lab", "cell", "pendulum", "car"} < set(names)
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_arguments_are_in_capitals_and_their_dots_come_once(name: str) -> None:
+    usage = next(line for line in shown_help(*name.split()).splitlines() if "Usage:" in line)
+    assert "...] ..." not in usage
+    for word in usage.partition("[OPTIONS]")[2].split():
+        assert not word.strip("[].").islower()
+    shown = shown_help(*name.split()).partition("Options")[0].partition("Arguments")[2]
+    assert not re.search(r"(?m)^\W*[a-z]+ {2,}[A-Z]", shown)
+
+
 def test_error_is_red_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import typer
 
@@ -37,24 +39,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0
     """
     words = sys.argv[1:] if arguments is None else arguments
-    with ending() as signals:
+    with ending() as signals, _warning_lines():
         code = signals.code(_run([_SPELLINGS.get(word, word) for word in words]))
     if signals.signal is not None:
         _print_error(f"ended by {signals.signal.name}")
     return code
 
 
+@contextmanager
+def _warning_lines() -> Iterator[None]:
+    """Print each warning of Python in one line, without the place in the source."""
+
+    def line(message: object, *_: object, **__: object) -> str:
+        return f"warning: {' '.join(harmless(str(message)).split())}\n"
+
+    usual, warnings.formatwarning = warnings.formatwarning, line
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
+
+
 def _run(given: list[str]) -> int:
     """Run a command and return its exit code."""
-    words, warnings = renamed(given)
+    words, notes = renamed(given)
     try:
         if len(words) == 3 and words[:2] == ["cell", "halt"] and not words[2].startswith("-"):
             from linkwright.server.joining import halt_cell  # at once, before the options are known
 
             print(halt_cell(words[2]))
-            _warn(warnings)
+            _warn(notes)
             return _finish(0)
-        _warn(warnings)
+        _warn(notes)
         from linkwright.cli.app import build
 
         build()(args=words, prog_name="linkwright")

@@ -76,7 +76,7 @@ def _plain(param: Any) -> Any:
 
 def _usage(argument: Any) -> str:
     name = argument.metavar or argument.name.upper()
-    if argument.nargs != 1 and not name.endswith("..."):
+    if argument.nargs != 1 and "..." not in name:
         name += " ..."
     return name if argument.required else f"[{name}]"
 
@@ -170,7 +170,7 @@ class _Root(LazyGroup):
         except Exception as error:
             if not hasattr(error, "format_message"):
                 raise
-            words = " ".join(str(error.format_message()).split())
+            words = " ".join(str(error.format_message()).split()).replace("Value error, ", "")
             if not words:  # it was the help
                 sys.exit(2)
             context: Any = getattr(error, "ctx", None)

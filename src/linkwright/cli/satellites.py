@@ -20,7 +20,7 @@ Elements = Annotated[
     ),
 ]
 SiteFile = Annotated[Path, option("--site")]
-Satellites = Annotated[list[str] | None, option("--satellite", "(repeatable). Default: all.")]
+Satellites = Annotated[list[str] | None, option("--satellite", "Default: all (repeatable).")]
 Days = Annotated[float, option("--days")]
 Above = Annotated[float, option("--above")]
 Start = Annotated[str, option("--start")]

@@ -152,6 +152,8 @@ def opened(
     model = MODELS.get(stem)
     if model is None:
         if is_there(name):
+            if Path(name).is_dir():
+                raise InputError(f"{name!r} is a folder, not a model", remedy="name a file in it")
             known = ", ".join(endings())
             raise InputError(
                 f"no reader is known for {name!r}", remedy=f"a model is a file {known}"
@@ -279,10 +281,10 @@ def model_text(template: str, name: str) -> str:
     require_model_name(name)
     stem, _, options = template.partition(":")
     if stem not in MODELS:
-        known = ", ".join((*STARTERS, *MODELS))
+        known = tuple(dict.fromkeys(("lab", "cell", *STARTERS, *MODELS)))
         raise InputError(
             f"there is no template {template!r}",
-            remedy=suggestion(stem, (*STARTERS, *MODELS), f"choose one of {known}"),
+            remedy=suggestion(stem, known, f"choose one of {', '.join(known)}"),
         )
     shipped = files("linkwright.models").joinpath("text", f"{stem}.toml")
     if shipped.is_file() and not options:

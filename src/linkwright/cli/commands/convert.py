@@ -19,7 +19,7 @@ FORMAT = "Format: urdf, mjcf, dh, sl, text or lab. Default: from the file name."
 
 def command(
     source: RobotModel,
-    target: Annotated[Path, typer.Argument(help=TARGET)],
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help=TARGET)],
     root: MeshDirs = None,
     to: Annotated[str, own("FORMAT", FORMAT, "--format")] = "",
     force: Force = False,

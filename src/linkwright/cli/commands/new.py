@@ -12,7 +12,9 @@ from linkwright.cli.results import CommandResult
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="Name of the new model, or of its file.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the new model, or of its file.")
+    ],
     out: Annotated[Path | None, option("--out", "Default: NAME.toml.")] = None,
     template: Annotated[
         str,

@@ -58,6 +58,8 @@ def command(
     from linkwright.program.passes import optimize
     from linkwright.program.report import ops_table
 
+    if moves < 0:
+        raise InputError(f"{moves} moves cannot be searched", remedy="give --moves 1 or more")
     if split:
         return _split(model, settings)
     searching = moves if thorough or moves else None

@@ -23,7 +23,7 @@ TASK = "A task (.toml). Default: the one that the model names."
 
 def command(
     robot: RobotModel,
-    task: Annotated[Path | None, typer.Argument(help=TASK)] = None,
+    task: Annotated[Path | None, typer.Argument(metavar="TASK", help=TASK)] = None,
     payload: Payload = "",
     worst: Annotated[bool, own(None, WORST, "--worst")] = False,
     box: Annotated[str, own("X,Y,Z", "Edges of the box of payloads, m.")] = "0,0,0",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def command(
     robot: RobotModel,
-    task: Annotated[Path, typer.Argument(help="A task (.toml).")],
+    task: Annotated[Path, typer.Argument(metavar="TASK", help="A task (.toml).")],
     catalog: Annotated[str, own("FILE", "A catalog (.toml), or generic.")] = "generic",
     payload: Payload = "",
     life: Annotated[float, own("HOURS", "That gears and bearings reach, h.")] = 20_000.0,

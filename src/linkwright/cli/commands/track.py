@@ -17,7 +17,6 @@ from linkwright.cli.satellites import (
     Above,
     Days,
     Elements,
-    Satellites,
     SiteFile,
     Start,
     find_passes,
@@ -32,7 +31,7 @@ _EVERY = 20  # ticks from sample to sample
 def command(
     mount: Annotated[str, typer.Argument(metavar="MOUNT", help="A shipped mount, or a file.")],
     elements: Elements,
-    satellite: Satellites,
+    satellite: Annotated[list[str], option("--satellite", "One.")],
     site: SiteFile,
     ship: Annotated[Path | None, own("FILE", "The ship that carries it (.toml).")] = None,
     wind: Annotated[float, own("SPEED", "Wind with gusts, m/s.")] = 0.0,
