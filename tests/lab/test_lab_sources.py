@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -213,6 +214,18 @@ def test_what_c_files_cannot_say_has_its_line(tmp_path: Path) -> None:
     header.write_text(header.read_text().replace("RATE 960", "RATE 0"))
     with pytest.raises(InputError, match=r"SL_user\.h:72: SERVO_BASE_RATE is 0; a rate is"):
         lab_config(folder)
+
+
+@pytest.mark.parametrize("text", ["", " ", " fast", " 50O"])
+@pytest.mark.parametrize(("name", "line"), [("SERVO_BASE_RATE", 72), ("TASK_SERVO_RATIO", 73)])
+def test_a_name_without_a_number_is_rejected(
+    tmp_path: Path, name: str, line: int, text: str
+) -> None:
+    """It was taken for the usual number, without a word."""
+    header = _copy(tmp_path) / "SL_user.h"
+    header.write_text(re.sub(rf"{name} \d+", name + text, header.read_text()))
+    with pytest.raises(InputError, match=rf"SL_user\.h:{line}: {name} is defined without a num"):
+        lab_config(header.parent)
 
 
 def test_a_folder_without_gains_gets_them_of_its_inertia(tmp_path: Path, arm: LabConfig) -> None:

@@ -20,7 +20,7 @@ from linkwright.formats.sl.terms import value
 
 _COMMENT = re.compile(r"/[*/]")
 _VISIBLE = re.compile(r"[^\n]")
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+)$", re.MULTILINE)
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[ \t]+([^\n]*))?$", re.MULTILINE)
 _ENUM = re.compile(r"\benum\s+(\w+)\s*\{([^{}]*)\}")
 _ENDEFF = re.compile(
     r"\bendeff\s*\[\s*(\w+)\s*\]\s*\.\s*(mcm|m|x|a)\s*(?:\[\s*(\w+)\s*\])?\s*=\s*([^;]{1,200});"
@@ -58,7 +58,7 @@ class Header:
     end_words: tuple[str, ...] = ()
     substeps: float | None = None  # of integration in a tick, where they are said
     method: str = ""  # "EULER" or "RK", where it is said
-    # file and line of each constant that has a ``#define``, and of the substeps
+    # file and line of each name that has a ``#define``, be it a number or not, and of the substeps
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def joined(self, other: Header) -> Header:
@@ -122,10 +122,10 @@ def read_header(text: str, file: str = "") -> Header:
     places: dict[str, tuple[str, int]] = {}
     breaks = [at for at, character in enumerate(text) if character == "\n"]
     for match in islice(_DEFINE.finditer(text), _MOST):
-        found = _number(match.group(2), constants)
+        found = _number(match.group(2), constants) if match.group(2) else None
+        places[match.group(1)] = file, bisect(breaks, match.start(1)) + 1
         if found is not None:
             constants[match.group(1)] = found
-            places[match.group(1)] = file, bisect(breaks, match.start(1)) + 1
     for match in islice(_RATIO.finditer(text), _MOST):
         found = _number(match.group(2), constants)
         if found is not None and match.group(1).upper() not in constants:

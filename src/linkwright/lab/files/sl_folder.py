@@ -229,24 +229,34 @@ def _names(header: Header, table: str, count: str, word: str) -> tuple[str, ...]
     return (*given, *(f"{word}{k}" for k in range(len(given) + 1, many + 1)))[:many]
 
 
+def _said(header: Header, name: str, default: float, file: str = "") -> float:
+    """Return a number of the headers; a name that is defined without one is an error."""
+    if name in header.places and name not in header.constants:
+        where, line = header.places[name]
+        told = f"{name} is defined without a number that can be read"
+        raise InputError(told, file=where or file, line=line, remedy="write a number behind it")
+    return header.constants.get(name, default)
+
+
 def _count(header: Header, name: str, default: int) -> int:
-    return max(0, int(header.constants.get(name, default)))
+    return max(0, int(_said(header, name, default)))
 
 
 def _ratios(header: Header, usual: Mapping[str, int], file: str) -> Mapping[str, int]:
     """Return the ratios of servos to the motor servo; what is not said is the task servo's."""
     ratios = dict(usual)
-    task = header.constants.get("TASK_SERVO_RATIO")
-    if task is not None:
+    if "TASK_SERVO_RATIO" in header.places:
+        task = _said(header, "TASK_SERVO_RATIO", 1, file)
         ratios = dict.fromkeys(usual, _whole(header, "TASK_SERVO_RATIO", task, file))
-    for name, given in header.constants.items():
+    for name in header.places:
         if name.endswith("_SERVO_RATIO"):
+            given = _said(header, name, 1, file)
             ratios[name.removesuffix("_SERVO_RATIO").lower()] = _whole(header, name, given, file)
     return MappingProxyType(ratios)
 
 
 def _positive(header: Header, name: str, default: float, file: str) -> float:
-    found = header.constants.get(name, default)
+    found = _said(header, name, default, file)
     if not (math.isfinite(found) and found > 0):
         raise _wrong(header, name, found, file, "a rate is greater than 0")
     return found
