@@ -365,6 +365,34 @@ def test_a_robot_that_is_not_there_is_told(url: str) -> None:
         driver_at(url, DriverLayout(("a",), 200.0), within=0.2).open()
 
 
+def failing(driver: LinkDriver) -> None:
+    """Open a driver of no robot."""
+    with pytest.raises(Error, match="no robot answers"):
+        driver.open()
+
+
+def test_answers_to_somebody_else_are_not_waited_for_without_end() -> None:
+    layout, over = DriverLayout(("a",), 200.0), threading.Event()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+        door.bind(("127.0.0.1", 0))
+        door.settimeout(PATIENCE)
+        place, other = f"udp://127.0.0.1:{door.getsockname()[1]}", greeting("bye", layout)
+
+        def answer() -> None:
+            _, lab = door.recvfrom(1 << 16)
+            while not over.wait(0.02):
+                door.sendto(other.packed(), lab)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        opener = threading.Thread(target=failing, args=(driver_at(place, layout, within=0.3),))
+        opener.start()
+        opener.join(PATIENCE)
+        over.set()
+        thread.join(PATIENCE)
+        assert not opener.is_alive()
+
+
 @seldom(
     daily="tests/lab/test_lab_real.py::test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware"
 )

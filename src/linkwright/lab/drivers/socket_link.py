@@ -69,7 +69,7 @@ class SocketDriver(LinkDriver):
                     reach(link, self.place)
                     link.send(mine.packed())
                     link.settimeout(min(_AGAIN, max(0.001, end - time.monotonic())))
-                    while True:
+                    while time.monotonic() < end:
                         found = read_greeting(link.recv(LARGEST))
                         if found.token == mine.token and found.word in ("welcome", "refused"):
                             self.greet(found)
