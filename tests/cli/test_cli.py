@@ -220,6 +220,36 @@ def test_a_warning_is_one_line_without_its_place_in_the_source() -> None:
             "error: -1 moves cannot be searched; give --moves 1 or more\n",
         ),
         (
+            ["parallel", "singularities", "five-bar", "--purpose", "fun"],
+            "error: --purpose 'fun' is nothing that a platform is for; give one of pose, "
+            "direction, position\n",
+        ),
+        (
+            ["analyze", "sampling", "nosuch.parquet"],
+            "error: nosuch.parquet: cannot read: there is no such file\n",
+        ),
+        (["analyze", "sampling", "."], "error: .: cannot read: it is a folder\n"),
+        (
+            ["page", "pendulum", "-o", "pendulum.pdf"],
+            "error: pendulum.pdf: a page is written to a file that ends in .html\n",
+        ),
+        (
+            ["mount", "rotator", "mount-prismatic", "--port", "99999"],
+            "error: cannot listen on 127.0.0.1:99999: ports go up to 65535; give another --port; "
+            "0 picks one that is free\n",
+        ),
+        (
+            ["lab", "fake-robot", "sl-arm", "--listen", "tin://1"],
+            "error: there is no driver 'tin://1'; write udp://host:port, unix:///path, shm://name "
+            "or python:file.py:Class\n",
+        ),
+        (
+            ["rerun", "swing.toml"],
+            "error: swing.toml is a cell or a model, and not the recording of one; make one with "
+            "`linkwright simulate swing.toml`, or of a cell with `linkwright cell serve swing.toml "
+            "--record cell.parquet`\n",
+        ),
+        (
             ["simulate", "pendulum", "--base", "air"],
             "error: Invalid value for '--base': 'air' is not one of 'auto', 'file', 'free', "
             "'fixed'; see `linkwright simulate --help`\n",

@@ -37,7 +37,7 @@ from linkwright.server.messages import (
     unpack,
 )
 from linkwright.server.network import Endpoint, open_session
-from linkwright.server.registry import VARIABLE, CellEntry, Running, running_cells
+from linkwright.server.registry import VARIABLE, CellEntry, Running, running_cell, running_cells
 from linkwright.server.verbs import check_command
 from linkwright.windows import Frame
 from tests.support.server_faces import ToyCell, face_of
@@ -411,6 +411,19 @@ def test_cells_are_found_by_name(runtime: Path, toy: ToyCell) -> None:
     runtime.chmod(0o755)
     with pytest.raises(Error, match="others may enter"):
         running_cells()
+
+
+@pytest.mark.parametrize(
+    ("kind", "start"),
+    [
+        ("cell", "linkwright cell serve"),
+        ("lab", "linkwright lab open sl-arm"),
+        ("coordinator", "start one with lw.server.coordinate"),
+    ],
+)
+def test_where_nothing_runs_it_is_said_what_starts_it(runtime: Path, kind: str, start: str) -> None:
+    with pytest.raises(InputError, match=f"no {kind} called 'toy' runs .*; none runs: {start}$"):
+        running_cell("toy", kind)
 
 
 def test_nobody_at_an_address_is_told_at_once() -> None:

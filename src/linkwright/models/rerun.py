@@ -43,8 +43,8 @@ def rerun(
     if not isinstance(source, Recording) and Path(source).suffix == ".toml":
         raise InputError(
             f"{source} is a cell or a model, and not the recording of one",
-            remedy=f"linkwright cell serve {source} --record cell.parquet; "
-            "linkwright rerun cell.parquet",
+            remedy=f"make one with `linkwright simulate {source}`, or of a cell with "
+            f"`linkwright cell serve {source} --record cell.parquet`",
         )
     stream = stream_of(source) if isinstance(source, Recording) else open_stream(Path(source))
     if "lab" in stream.metadata:  # laboratories and cells stand above this package

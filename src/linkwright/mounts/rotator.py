@@ -273,10 +273,15 @@ def listening_socket(host: str, port: int) -> socket.socket:
     ...     found.getsockname()[0]
     '127.0.0.1'
     """
+    if not 0 <= port <= 65535:
+        raise InputError(
+            f"cannot listen on {host}:{port}: ports go up to 65535",
+            remedy="give another --port; 0 picks one that is free",
+        )
     try:
         return socket.create_server((host, port), backlog=CLIENTS)
-    except (OSError, OverflowError) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else error
+    except OSError as error:
+        said = error.strerror or error
         raise InputError(
             f"cannot listen on {host}:{port}: {said}",
             remedy="give another --port; 0 picks one that is free",

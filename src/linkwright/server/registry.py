@@ -101,12 +101,16 @@ def running_cells(kind: str = "cell") -> dict[str, Running]:
     return found
 
 
+_STARTS = {"cell": "linkwright cell serve", "lab": "linkwright lab open sl-arm"}
+"""What starts one of a kind from a shell."""
+
+
 def running_cell(name: str, kind: str = "cell") -> Running:
     """Return a cell that runs on this machine."""
     cells = running_cells(kind)
     if name not in cells:
         near = nearest(name, cells)
-        start = "linkwright cell serve" if kind == "cell" else "start one with lw.server.coordinate"
+        start = _STARTS.get(kind, "start one with lw.server.coordinate")
         known = f"there runs {', '.join(cells)}" if cells else f"none runs: {start}"
         raise InputError(
             f"no {kind} called {name!r} runs on this machine",

@@ -60,6 +60,8 @@ def command(
     beside = Path(first).parent if is_recording(first) else Path()
     target = beside / f"{Path(stem).stem or stem}.html" if out is None else out
     may_become(target, [*what, model, scene_file])
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise InputError("a page is written to a file that ends in .html", file=target)
     if not most > 0:
         raise InputError(f"--max-size {most:g}: must be positive", remedy="allow 2.9 MB, say")
     motions = [

@@ -119,7 +119,7 @@ def _pair(text: str, option: str, between: str = ",") -> tuple[float, float] | N
     except ValueError:
         raise InputError(
             f"{option} takes two numbers, not {text!r}",
-            remedy=f"such as {option} 0{between}10",
+            remedy=f"such as {option} {'0,10' if between == ',' else '11x8.5'}",
             code="R806",
         ) from None
     return low, high

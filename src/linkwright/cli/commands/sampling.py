@@ -54,6 +54,9 @@ def command(
             raise InputError(
                 "a map is made of a loop, not of a recording", remedy="give a .toml file"
             )
+        if not source.is_file():
+            what = "it is a folder" if source.is_dir() else "there is no such file"
+            raise InputError(f"cannot read: {what}", file=source)
         if not stream:
             raise InputError(
                 "a recording has many streams, and one is to be named",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from linkwright.base.errors import InputError
 from linkwright.cli.options import (
     Model,
     Set,
@@ -53,7 +54,13 @@ def command(
     """
     from linkwright.mechanism import mechanism_of
     from linkwright.parallel import prove_regular, singular_loci, singularity
+    from linkwright.parallel.machine_rates import OUTPUTS
 
+    if purpose not in OUTPUTS:
+        raise InputError(
+            f"--purpose {purpose!r} is nothing that a platform is for",
+            remedy=f"give one of {', '.join(OUTPUTS)}",
+        )
     opened = open_model(model, settings, trust=trust)
     q = read_settings(at, "--at", mechanism_of(opened)) or None
     found = singularity(opened, q, output=purpose)

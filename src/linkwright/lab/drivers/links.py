@@ -78,7 +78,7 @@ def driver_place(url: str) -> DriverPlace:
         raise InputError(
             f"there is no driver {url!r}",
             remedy=(f"did you mean {near}:? " if near else "")
-            + f"Write {', '.join(written[:-1])} or {written[-1]}",
+            + f"write {', '.join(written[:-1])} or {written[-1]}",
         )
     kind = LINKS[scheme]
     found = re.fullmatch(kind.form, rest, re.DOTALL)
