@@ -263,6 +263,33 @@ def test_wrong_values_are_told_in_one_line(
     assert capfd.readouterr() == ("", said)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("simulate pendulum --force -o there.csv", "there.csv: this is a folder, where no"),
+        ("simulate pendulum -o nowhere/run.csv", "nowhere: there is no such folder; make it"),
+        ("codegen pendulum -o file.c", "file.c is a file, and a program is a folder"),
+        ("page pendulum -o nowhere/pendulum.html", "nowhere: there is no such folder; make it"),
+    ],
+)
+def test_where_nothing_can_be_written_nothing_is_left(
+    words: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.csv").mkdir()
+    (tmp_path / "file.c").write_text("")
+    assert main(words.split()) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {said}")
+    assert err.count("\n") == 1
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["file.c", "there.csv"]
+
+
 def test_an_unknown_template_is_answered_with_each_name_once(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

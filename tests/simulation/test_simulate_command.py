@@ -434,7 +434,7 @@ def test_a_recording_that_finds_no_room_stays_a_journal(
         (["pendulum", "--tolerance", "2"], "between 0 and 1"),
         (["pendulum", "--out", "run.docx"], "names no format"),
         (["pendulum", "--out", "there.csv"], "exists already"),
-        (["pendulum", "--out", "nowhere/run.csv"], "cannot be written"),
+        (["pendulum", "--out", "nowhere/run.csv"], "nowhere: there is no such folder"),
         (["missing.toml"], "missing.toml: cannot read: there is no such file"),
     ],
 )

@@ -89,6 +89,9 @@ def codegen(
     """
     if target not in TARGETS:
         raise Error(f"there is no target {target!r}", remedy=f"choose one of {', '.join(TARGETS)}")
+    where = Path(folder)
+    if where.is_file():
+        raise Error(f"{where} is a file, and a program is a folder of files", remedy="name another")
     if target == "firmware":
         made, commands = _firmware_target(system_of(model), controllers, fuse)
     else:
@@ -104,7 +107,6 @@ def codegen(
             guarded=target != "kernel",
         )
         made, commands = _PROGRAMS[target](content)
-    where = Path(folder)
     there = [name for name in made if (where / name).exists()]
     if there and not force:
         raise Error(

@@ -50,6 +50,16 @@ class Target:
         if chosen.write is None:
             raise InputError(f"a {chosen.words} is only read", file=self.path)
         chosen.require()
+        if self.path.is_dir():
+            raise InputError(
+                "this is a folder, where no recording can be written",
+                file=self.path,
+                remedy="name a file in it",
+            )
+        if not self.path.parent.is_dir():
+            raise InputError(
+                "there is no such folder", file=self.path.parent, remedy="make it first"
+            )
         if self.path.exists() and not self.replace:
             raise file_exists(self.path)
         require_no_journal(self.journal, replace=self.replace_journal)
