@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright.base.errors import Error, InputError
+from linkwright.base.files import LARGEST, read_text
 from linkwright.cli.options import Seed, option, own
 from linkwright.cli.terminal import echo
 
@@ -56,6 +57,8 @@ def command(
       echo "go R_EB=90deg; where" | linkwright lab open sl-arm
     """
     lines, name = _lines(script, commands)
+    for path in tasks or ():
+        read_text(path, LARGEST)  # whether it is there is known before a session begins
     with ExitStack() as stack:
         lab = stack.enter_context(_opened(source, begin, seed, folder, driver))
         for note in lab.config.notes:
