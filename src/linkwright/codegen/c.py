@@ -319,7 +319,7 @@ _SIZES = {
     "d": "SIM_D",
     "o": "SIM_O",
     "w": "SIM_W",
-    "n": "SIM_NOISE",
+    "n": "SIM_NOISE+1",  # numbers are drawn in pairs
     "due": "SIM_TICKS",
     **dict.fromkeys(("g", "g_new", "g_mid", "count", "first"), "SIM_EVENTS"),
     **dict.fromkeys(("turn", "turn_new", "top", "top_new", "change"), "SIM_FOLLOWED"),

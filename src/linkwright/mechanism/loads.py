@@ -318,7 +318,8 @@ def _magnitude(
 def joint_unit(body: Body, key: str) -> str:
     """Return the unit of what a joint has of its own; "?" where it slides and turns.
 
-    >>> m = LoadBuilder("m")
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("m")
     >>> joint_unit(m.body("b", translate="x"), "damping")
     'N*s/m'
     """
