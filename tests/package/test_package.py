@@ -15,6 +15,7 @@ from enum import Enum
 from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -346,3 +347,14 @@ def test_each_public_name_of_a_package_stands_once() -> None:
         lists = any(isinstance(x, ast.Assign) and isinstance(x.value, ast.List) for x in body)
         assert not any(isinstance(x, ast.If) for x in body), file
         assert holds_code or registers or not lists, file
+
+
+@pytest.mark.parametrize("kind", [linkwright.Mechanism, linkwright.Lab])
+def test_hints_of_methods_that_are_functions_are_found_at_run_time(kind: type) -> None:
+    """Though they stand in modules that their class imports."""
+    made = {n: m for n, m in vars(kind).items() if inspect.isfunction(m) and n != "kinematics"}
+    homes = {
+        get_type_hints(m).get(next(iter(inspect.signature(m).parameters))) for m in made.values()
+    }
+    assert kind in homes
+    assert homes <= {kind, None}

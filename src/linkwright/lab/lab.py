@@ -538,3 +538,7 @@ class Lab(Commanded):
 
     place_blob = sight.place_blob
     set_vision = sight.set_vision
+
+
+for _home in (lifecycle, loops, motions, sight, world):
+    vars(_home)["Lab"] = Lab  # so that hints of its methods are found at run time

@@ -267,3 +267,7 @@ class Mechanism(Shown):
     with_loads = structure.with_loads
     with_outputs = structure.with_outputs
     with_parts = structure.with_parts
+
+
+for _home in (bodies, drives, loads, places, quantities, relations, structure, symbols):
+    vars(_home)["Mechanism"] = Mechanism  # so that hints of its methods are found at run time
