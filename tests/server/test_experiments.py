@@ -232,6 +232,10 @@ def test_tune_measures_proposes_and_applies(
     shown = capsys.readouterr().out
     assert "oscillates at" in shown
     assert "proposed by the relay: kp = " in shown
+    assert main([*words, "--test", "step", "--test", "relay", "--margin", "85"]) == 0
+    shown = capsys.readouterr().out
+    assert "rise time" in shown
+    assert "proposed by the relay: nothing, since no gains have the --margin asked for" in shown
 
 
 @pytest.mark.parametrize(

@@ -331,7 +331,7 @@ class RelayResult:
     frequency: float  # of the oscillation, rad/s
     spread: float  # of its last periods, as a share of their mean
     plant: complex  # P at that frequency
-    gains: ProposedGains  # that are proposed
+    gains: ProposedGains | None  # that are proposed, where any have the margin there
 
     def as_dict(self) -> dict[str, object]:
         """Return the oscillation as plain data."""
@@ -363,4 +363,8 @@ def relay_trial(
     law = bench.kp + 1j * w * bench.kd
     plant = answer / (bench.kp - answer * law)
     known = FrequencyResponse(np.array([w]), np.array([plant]), bench.axis, bench.axis)
-    return RelayResult(w, point.spread, plant, gains_at(known, w, margin=margin))
+    try:
+        gains = gains_at(known, w, margin=margin)
+    except Error:
+        gains = None
+    return RelayResult(w, point.spread, plant, gains)

@@ -160,6 +160,8 @@ def _text(
         if gains is not None:
             numbers = f"kp = {gains.kp:.6g}, kd = {gains.kd:.6g}"
             yield f"\nproposed by the {name}: {numbers} ({gains.source})"
+        elif hasattr(result, "gains"):
+            yield f"\nproposed by the {name}: nothing, since no gains have the --margin asked for"
 
 
 def _data(found: dict[str, Any]) -> dict[str, Any]:
