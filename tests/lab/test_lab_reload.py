@@ -88,6 +88,18 @@ def test_the_example_runs_as_it_is_written_and_is_taken_up_when_it_is_saved(
     assert lab.shelf.reloads == 3
 
 
+def test_what_comes_after_the_end_of_a_session_is_not_kept(lab: Lab) -> None:
+    """The thread that looks at files of tasks may be about to note what it has taken up."""
+    session = lab.session
+    assert session is not None
+    lab.close()
+    size = session.size
+    session.say(0, text="late")
+    session.close(lab.loop)
+    assert session.size == size
+
+
+@pytest.mark.realtime
 def test_a_saved_task_is_exchanged_while_the_laboratory_follows_the_clock(
     lab: Lab, file: Path
 ) -> None:

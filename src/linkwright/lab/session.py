@@ -105,8 +105,8 @@ class SessionJournal(LoopJournal):
             self._last = float(samples.times[-1])
 
     def _kept(self, write: Callable[[], None]) -> None:
-        """Write to the journal, which ends where that fails."""
-        if self.failed:
+        """Write to the journal, which ends where that fails; a thread may come after its end."""
+        if self.failed or self._closed:
             return
         try:
             write()
@@ -166,11 +166,12 @@ class SessionJournal(LoopJournal):
 
     def close(self, loop: PacedLoop) -> None:
         """End the session, once."""
-        if not self._closed:
-            self._closed = True
-            self._kept(lambda: LoopJournal.close(self, loop))
-            if self.failed:
-                self._journal.close()
+        with self._turn:
+            if not self._closed:
+                self._kept(lambda: LoopJournal.close(self, loop))
+                self._closed = True
+                if self.failed:
+                    self._journal.close()
 
     @property
     def size(self) -> int:
