@@ -68,6 +68,9 @@ def test_a_rotator_is_led_along_a_pass_by_command(capsys: pytest.CaptureFixture[
         (["--to", "nowhere"], "is not HOST:PORT"),
         (["--ship", "missing.toml"], "missing.toml"),
         (["--beamwidth", "-1"], "beamwidth"),
+        (["--wind", "-3"], "a speed above 0 and below 200"),
+        (["-o", "track.foo"], "the ending '.foo' names no format"),
+        (["-o", __file__.replace(".py", "") + "/track.csv"], "there is no such folder"),
     ],
 )
 def test_wrong_words_are_refused(

@@ -67,7 +67,9 @@ class Wind:
 
     def __post_init__(self) -> None:
         if not 0 < self.speed < 200:
-            raise InputError(f"a wind of {self.speed} m/s", remedy="give a speed above 0, m/s")
+            raise InputError(
+                f"a wind of {self.speed} m/s", remedy="give a speed above 0 and below 200, m/s"
+            )
         if not 0 <= self.roughness < 1 or not math.isfinite(self.comes_from):
             raise InputError("roughness is 0 or more, and a wind comes from a compass direction")
 

@@ -11,7 +11,7 @@ import typer
 from linkwright.base.errors import InputError
 from linkwright.base.files import integer
 from linkwright.base.reprs import brief
-from linkwright.cli.options import option, own
+from linkwright.cli.options import Force, option, own
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.cli.satellites import (
     Above,
@@ -45,6 +45,7 @@ def command(
     to: Annotated[str, own("HOST:PORT", "Drive the rotctld there, by the clock.")] = "",
     pace: Annotated[float, option("--pace", "With --to.")] = 1.0,
     out: Annotated[Path | None, option("--out", "The recording.")] = None,
+    force: Force = False,
     quiet: bool = False,
 ) -> CommandResult:
     """Follow a satellite with a mount: pointing error, loss, and whether a licence was kept.
@@ -57,6 +58,10 @@ def command(
     """
     if not satellite or len(satellite) > 1:
         raise InputError("a mount follows one satellite", remedy="give one --satellite")
+    if out is not None and not to:
+        from linkwright.simulation.recorder import Target
+
+        Target(out, replace=force, replace_journal=True).check()
     _, (found,) = find_passes(elements, site, satellite, days, above, start)
     if not found:
         raise InputError(
@@ -94,7 +99,7 @@ def command(
         rows += report.rows()
         verdict = [f"licence of stations on vessels {report.verdict}"]
         if out is not None:
-            run.save(out)
+            run.save(out, replace=force)
     title = f"{data['satellite']} from {data['rise']} by {to or mount}"
     return CommandResult(
         data,
