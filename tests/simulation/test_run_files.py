@@ -157,6 +157,9 @@ def test_a_recovered_run_is_the_same_when_it_is_run_again(
     wait_for(here / "run.npz.journal", 4000)
     child.kill()
     child.communicate(timeout=240)
+    (here / "bare.journal").write_bytes((here / "run.npz.journal").read_bytes())
+    assert main(["tools", "recover", "bare.journal"]) == 2
+    assert "give --out bare.parquet, say" in capsys.readouterr().err
     assert main(["tools", "recover", "run.npz.journal"]) == 0
     assert len(read_recording("run.npz")) < 3001
     capsys.readouterr()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -57,6 +58,8 @@ def command(
       echo "go R_EB=90deg; where" | linkwright lab open sl-arm
     """
     lines, name = _lines(script, commands)
+    if pace is not None and not 0 <= pace < math.inf:
+        raise InputError(f"--pace {pace:g} is no pace", remedy="give 0 or more")
     for path in tasks or ():
         read_text(path, LARGEST)  # whether it is there is known before a session begins
     with ExitStack() as stack:

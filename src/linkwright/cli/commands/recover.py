@@ -43,9 +43,11 @@ def command(
     if not count:
         raise InputError("the journal holds no sample", file=journal)
     target = journal.with_suffix("") if out is None else out
-    if target == journal:
+    if target == journal or (out is None and not target.suffix):
         raise InputError(
-            "the journal's name has no ending to leave out", file=journal, remedy="give --out"
+            "the journal's name does not say what to write",
+            file=journal,
+            remedy=f"give --out {journal.stem}.parquet, say",
         )
     keep_stream(target, replace(found, metadata=bare.metadata), replace=force)
     size = f"{count} samples of {len(found.channels)} channels up to t = {end:g} s"
