@@ -19,6 +19,7 @@ from linkwright.server.cell_file import read_cell
 from linkwright.server.face import Command
 from linkwright.server.virtual import VirtualCell
 from scripts.architecture import PAGE, imports, parts, picture, rooms
+from tests.seeds import cases
 
 
 def simulate_a_text_model(folder: Path) -> None:
@@ -103,7 +104,7 @@ def test_the_picture_is_the_graph_of_imports() -> None:
     assert all(order.index(a) < order.index(b) for a, b in pairs)
 
 
-@pytest.mark.parametrize("heading", WALKS)
+@pytest.mark.parametrize("heading", cases(WALKS, daily=list(WALKS)[:2]))
 def test_a_walk_goes_where_the_page_says(
     heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
