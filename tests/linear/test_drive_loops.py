@@ -67,7 +67,7 @@ def test_the_command_cuts_the_loop_of_a_drive_and_finds_its_limit_cycle(
     assert "loop cut at joint.controller.u" in capsys.readouterr().out
     assert main(["analyze", "drives", "gap.toml", "--limit-cycle", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
-    assert told["limit_cycles"][0]["frequency"] == pytest.approx(17.650, rel=1e-4)
+    assert told["limit_cycles"][0]["frequency_rad_s"] == pytest.approx(17.650, rel=1e-4)
     picture.unlink()
     assert main(["analyze", "drives", "plain.toml", "--bode", "position", "--limit-cycle"]) == 2
     assert "[R6" in capsys.readouterr().err
