@@ -295,7 +295,8 @@ class _Writer:
             case "not", (inner,):
                 return f"!{self.operand(inner, _CAST - 1)}", _CAST
             case "neg", (inner,):
-                return f"-{self.operand(inner, _CAST - 1)}", _CAST
+                text = self.operand(inner, _CAST - 1)  # two signs in a row would count down
+                return f"-({text})" if text.startswith("-") else f"-{text}", _CAST
         first, second = e.args
         sign, level = self.sign(e)
         # what is grouped to the right stays so, as it may round otherwise; where many readers do

@@ -167,8 +167,13 @@ def _from_data(data: Mapping[str, Any]) -> Phases:
         terms=_stored(programs["terms"]),
         breaks=_stored(programs["breaks"]),
         quaternions=tuple(quaternions),
-        meta=dict(data["meta"]),
+        meta=_meta(data["meta"]),
     )
+
+
+def _meta(found: Any) -> dict[str, Any]:
+    meta = dict(found)
+    return meta | {"rotations": int(meta["rotations"])} if "rotations" in meta else meta
 
 
 def _seconds(found: Any) -> float:
