@@ -17,13 +17,6 @@ PAUSE, LONGEST = 0.5, 30.0
 class Companion(Closable):
     """A process that serves this one.
 
-    Args:
-        name: that it is told by.
-        arguments: of the interpreter, from how often it was started.
-        said: where what it prints is kept.
-        listens: whether the end of its input tells it to end; a signal does otherwise.
-        patience: s in which it must have ended when it is told to.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     said = Path(folder, "said")

@@ -53,10 +53,7 @@ def other_angles(side: Sequence[Expr], hand: Sequence[Expr], first: Expr) -> lis
 def next_first(
     hand: Sequence[Expr], before: Scalar, reach: Scalar, *, either: bool, size: Scalar = 1
 ) -> Expr:
-    """Return the first angle of the blended solution, from that before.
-
-    Units: `reach` in rad.
-    """
+    """Return the first angle of the blended solution, from that before (`reach` in rad)."""
     way = primary_first(hand) - before
     turn = PI if either else 2 * PI
     way = way - turn * floor(way / turn + 0.5)

@@ -103,9 +103,8 @@ class VisualCompensator(Block):
 def sightings(block: Block, patience: float) -> tuple[Expr, Expr, Expr]:
     """Give a law the ports `seen` and `field`, and return what it missed.
 
-    Returns:
-        For how many instants there was no field, whether there is a new one now, and whether there
-        was none for too long.
+    That is for how many instants there was no field, whether there is a new one now, and whether
+    there was none for too long.
 
     >>> law = Block("law", rate=60)
     >>> missed, fresh, lost = sightings(law, 30)

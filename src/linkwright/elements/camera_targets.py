@@ -57,25 +57,15 @@ def pictured(
 
 @dataclass(frozen=True, slots=True)
 class TargetPicture:
-    """What is seen of a target, as expressions; only where all of it is in front of the camera.
+    """What is seen of a target, as expressions; only where all of it is in front of the camera."""
 
-    Args:
-        u: centroid along the lines of the picture, pixels.
-        v: centroid across them.
-        area: pixels.
-        variance: of its points about the centroid: along u, of u with v, along v; pixels^2.
-        lower: least u and v of its points.
-        upper: greatest u and v.
-        front: whether all of it is in front of the camera.
-    """
-
-    u: Expr
-    v: Expr
-    area: Expr
-    variance: Triple
-    lower: tuple[Expr, Expr]
-    upper: tuple[Expr, Expr]
-    front: Expr
+    u: Expr  # centroid along the lines of the picture, pixels
+    v: Expr  # centroid across them
+    area: Expr  # pixels
+    variance: Triple  # of its points about the centroid: along u, of u with v, along v; pixels^2
+    lower: tuple[Expr, Expr]  # least u and v of its points
+    upper: tuple[Expr, Expr]  # greatest u and v
+    front: Expr  # whether all of it is in front of the camera
 
 
 class CameraTarget(Protocol):

@@ -46,19 +46,12 @@ _SINGULAR = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class LinkagePlacement:
-    """Where a linkage is, along the flange's axes from the tool's reference point at rest.
+    """Where a linkage is, along the flange's axes from the tool's reference point at rest."""
 
-    Args:
-        rotation: rows of the matrix by which the tool has turned from rest.
-        position: of the tool's reference point, m.
-        axes: directions of the hinges.
-        points: on these, m.
-    """
-
-    rotation: Matrix
-    position: Triple
-    axes: tuple[Triple, ...]
-    points: tuple[Triple, ...]
+    rotation: Matrix  # rows of the matrix by which the tool has turned from rest
+    position: Triple  # of the tool's reference point, m
+    axes: tuple[Triple, ...]  # directions of the hinges
+    points: tuple[Triple, ...]  # on these, m
 
     def jacobian(self) -> tuple[tuple[Expr, ...], ...]:
         """Return how the tool moves with the hinges: six rows, x y z and rx ry rz."""

@@ -44,22 +44,14 @@ _ALIKE = 1e-9  # of forces, for h to count as a quadratic form
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitDynamics:
-    """Computed torque as two Programs, and as the one that they stand for.
+    """Computed torque as two Programs, and as the one that they stand for."""
 
-    Args:
-        background: terms of the model from `q` and `u`: one array, `terms`.
-        foreground: `tau` from `q`, `u`, `target`, `target_rate`, `target_acceleration`, `kp`, `kd`
-            and `terms`.
-        whole: `tau` from the same without `terms`, by inverse dynamics.
-        names: what each term is.
-        speeds: those that count in h: "frozen", the background's, or "fresh".
-    """
-
-    background: Program
+    background: Program  # terms of the model from `q` and `u`: one array, `terms`
+    # `tau` from `q`, `u`, `target`, `target_rate`, `target_acceleration`, `kp`, `kd` and `terms`
     foreground: Program
-    whole: Program
-    names: tuple[str, ...]
-    speeds: str
+    whole: Program  # `tau` from the same without `terms`, by inverse dynamics
+    names: tuple[str, ...]  # what each term is
+    speeds: str  # those that count in h: "frozen", the background's, or "fresh"
 
     def optimized(self) -> SplitDynamics:
         """Return the same with small Programs."""

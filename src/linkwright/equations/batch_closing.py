@@ -54,23 +54,17 @@ _SHORTEST = 1 / 500  # of the way
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedPoses:
-    """Poses whose loops were closed; the axes of all arrays begin with those of what was known.
+    """Poses whose loops were closed; the axes of all arrays begin with those of what was known."""
 
-    Args:
-        names: of all coordinates.
-        q: their values, rad or m.
-        residual: what is left, relative to the size of the Jacobian: about the change of
-            coordinates that would remove it.
-        status: 0 closed, 1 not closed, 2 closed on another branch than the start's.
-        worst: the number of the relation that is left over most.
-        relations: the names of all relations and of what was known.
-    """
-
-    names: tuple[str, ...]
-    q: Array = field(repr=False)
+    names: tuple[str, ...]  # of all coordinates
+    q: Array = field(repr=False)  # their values, rad or m
+    # what is left, relative to the size of the Jacobian: about the change of coordinates that would
+    # remove it
     residual: Array = field(repr=False)
+    # 0 closed, 1 not closed, 2 closed on another branch than the start's
     status: NDArray[np.int8] = field(repr=False)
-    worst: NDArray[np.int_] = field(repr=False)
+    worst: NDArray[np.int_] = field(repr=False)  # the number of the relation that is left over most
+    # the names of all relations and of what was known
     relations: tuple[str, ...] = field(repr=False)
 
     @property
@@ -121,19 +115,13 @@ class PoseRows:
 
 @dataclass(slots=True)
 class LineFront:
-    """Where lines of poses have come to: for each the last pose on the branch, and those before.
+    """Where lines of poses have come to: for each the last pose on the branch, and those before."""
 
-    Args:
-        x: what was known there.
-        q: its coordinates, the newest first.
-        length: how many poses in a row have closed, up to three; 0 where the last did not.
-        here: the poses at the last place, closed or not.
-    """
-
-    x: Array
-    q: list[Array]
+    x: Array  # what was known there
+    q: list[Array]  # its coordinates, the newest first
+    # how many poses in a row have closed, up to three; 0 where the last did not
     length: NDArray[np.int_]
-    here: PoseRows
+    here: PoseRows  # the poses at the last place, closed or not
 
     def of(self, rows: Any) -> LineFront:
         """Return the front of some lines, which goes on by itself."""

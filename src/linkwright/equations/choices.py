@@ -22,17 +22,14 @@ _PLACES = 4  # candidates for each reference point, besides the usual one
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is chosen for one body.
-
-    Args:
-        form: "second" (U S - S Uᵀ) or "tensor" (J alpha + gyroscopic products) for the moment, or
-            "mixed": the former for components to which one second moment contributes.
-        left: what stays of the second moment along the joint's axis: 0 nothing, 1 and 2 so much
-            that the moment of inertia about the second or first axis across it vanishes.
-    """
+    """What is chosen for one body."""
 
     axes: str = OWN
+    # "second" (U S - S Uᵀ) or "tensor" (J alpha + gyroscopic products) for the moment, or "mixed":
+    # the former for components to which one second moment contributes
     form: str = SECOND
+    # what stays of the second moment along the joint's axis: 0 nothing, 1 and 2 so much that the
+    # moment of inertia about the second or first axis across it vanishes
     left: int = 0
     place: int = 0
 

@@ -21,27 +21,19 @@ from linkwright.mechanism.parts import Platform
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class ParallelMachine:
-    """A mechanism with its actuators and its platform.
+    """A mechanism with its actuators and its platform."""
 
-    Args:
-        mechanism: with the values of its parameters.
-        coordinates: all coordinates of the tree, in order.
-        relations: expressions that vanish where the loops are closed; the last ones keep
-            quaternions at unit length.
-        names: of the relations.
-        actuators: the coordinates that are driven, in order.
-        position: of the platform's point, along the ground's axes, m.
-        rotation: rows of the matrix that takes the platform's components to the ground's.
-        direction: unit vector along which the platform points, along the ground's axes.
-    """
-
-    mechanism: Mechanism
-    coordinates: tuple[Expr, ...]
+    mechanism: Mechanism  # with the values of its parameters
+    coordinates: tuple[Expr, ...]  # all coordinates of the tree, in order
+    # expressions that vanish where the loops are closed; the last ones keep quaternions at unit
+    # length
     relations: tuple[Expr, ...] = field(repr=False)
-    names: tuple[str, ...] = field(repr=False)
-    actuators: tuple[Expr, ...]
-    position: Triple = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)  # of the relations
+    actuators: tuple[Expr, ...]  # the coordinates that are driven, in order
+    position: Triple = field(repr=False)  # of the platform's point, along the ground's axes, m
+    # rows of the matrix that takes the platform's components to the ground's
     rotation: Matrix = field(repr=False)
+    # unit vector along which the platform points, along the ground's axes
     direction: Triple = field(repr=False)
 
     @property

@@ -81,10 +81,7 @@ class IndexerUnit:
         self.used = 0
 
     def run(self, now: float, lines: str) -> bool:
-        """Obey the next command that waits, where it can be; return whether it was.
-
-        Units: `now` in s.
-        """
+        """Obey the next command that waits, where it can be; return whether it was (`now` in s)."""
         self.motor.place(now)
         if self.moving and self.motor.tripped:
             self.moving = False

@@ -98,48 +98,28 @@ class McError(Error):
 class McParam:
     """The parameters of an axis, `struct mc_param`; as it is made, those after opening.
 
-    Args:
-        which: the axis.
-        a2: coefficient of the error two samples ago.
-        a1: coefficient of the error a sample ago.
-        a0: coefficient of the error.
-        b2: coefficient of the output two samples ago.
-        b1: coefficient of the output a sample ago.
-        b0: by which all is divided.
-        ic_pos: current against Coulomb friction, turning forward.
-        ic_neg: current against Coulomb friction, turning backward.
-        mode: a number of `AxisMode`, or'd with flags of `McFlag`.
-        clkdivisor: ticks in a sample.
-        ilim: limit of the current.
-        ilimmax: samples above it before a trip; 0 clips.
-        plo: lowest position.
-        phi: highest position.
-        adc_a: slope of the A/D law.
-        adc_b: offset of the A/D law.
-        ipole: pole of the filter of the current, times FSCALE; 0 for none.
-
     >>> McParam(0).ilim
     1023
     """
 
-    which: int
-    a2: int = 0
-    a1: int = 0
-    a0: int = 1
-    b2: int = 0
-    b1: int = 0
-    b0: int = 1
-    ic_pos: int = 0
-    ic_neg: int = 0
-    mode: int = MD_OFF
-    clkdivisor: int = 1
-    ilim: int = DAC_SCALE // 2
-    ilimmax: int = 0
-    plo: int = 0
-    phi: int = 0
-    adc_a: int = 1
-    adc_b: int = 0
-    ipole: int = 0
+    which: int  # the axis
+    a2: int = 0  # coefficient of the error two samples ago
+    a1: int = 0  # coefficient of the error a sample ago
+    a0: int = 1  # coefficient of the error
+    b2: int = 0  # coefficient of the output two samples ago
+    b1: int = 0  # coefficient of the output a sample ago
+    b0: int = 1  # by which all is divided
+    ic_pos: int = 0  # current against Coulomb friction, turning forward
+    ic_neg: int = 0  # current against Coulomb friction, turning backward
+    mode: int = MD_OFF  # a number of `AxisMode`, or'd with flags of `McFlag`
+    clkdivisor: int = 1  # ticks in a sample
+    ilim: int = DAC_SCALE // 2  # limit of the current
+    ilimmax: int = 0  # samples above it before a trip; 0 clips
+    plo: int = 0  # lowest position
+    phi: int = 0  # highest position
+    adc_a: int = 1  # slope of the A/D law
+    adc_b: int = 0  # offset of the A/D law
+    ipole: int = 0  # pole of the filter of the current, times FSCALE; 0 for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +160,7 @@ class MotorPlant:
 class MotorDevice:
     """The motor device with its bus, cards, axes and motors, in virtual time.
 
-    Args:
-        cards: on the bus, two axes each; all are found when it is opened.
-        plants: the motor of each axis, or one for all.
-        interval: of the sample clock, us.
-        printer: takes what the driver prints.
+    Units: `interval` in us.
 
     >>> with MotorDevice(cards=1) as mc:
     ...     mc.ioctl(McRequest.MGETNUMCARDS)
@@ -248,12 +224,7 @@ class MotorDevice:
     def ioctl(
         self, request: McRequest, argument: int | McParam = 0
     ) -> int | McParam | McStats | None:
-        """Do what a request asks for.
-
-        Args:
-            request: which one.
-            argument: its argument, packed as the report says.
-        """
+        """Do what a request asks for."""
         self._alive()
         if isinstance(argument, McParam):
             return self._param(request, argument)
@@ -313,11 +284,7 @@ class MotorDevice:
 
     # -- what happens to the hardware --------------------------------------------------------------
     def run(self, ticks: int) -> None:
-        """Let time pass.
-
-        Args:
-            ticks: of the sample clock; a handler is called after the tick of its error.
-        """
+        """Let time pass."""
         for _ in range(ticks):
             session = self._alive()
             session.extend(session.tick + 1)

@@ -281,9 +281,6 @@ def put(lab: Lab, values: Mapping[str, float]) -> None:
     """Change inputs and parameters of the System, all at the next tick, on the tape.
 
     Where the laboratory follows the clock, it waits until they have entered.
-
-    Args:
-        values: by name, as `motor.controller`.
     """
     for name in values:
         if name.startswith("robot."):

@@ -55,22 +55,14 @@ def place_of(end_effector: EndEffector) -> Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabMechanism:
-    """A robot with what can be changed about it.
+    """A robot with what can be changed about it."""
 
-    Args:
-        assembled: its mechanism and the places of its links and frames.
-        joints: coordinates of the joints, in the laboratory's order.
-        speeds: their speeds.
-        base: coordinates of a base that floats, or nothing.
-        base_speeds: along the base's own axes: velocity, then angular velocity.
-        numbers: values of parameters that it has of its own.
-    """
-
-    assembled: Assembled
-    joints: tuple[Expr, ...]
-    speeds: tuple[Expr, ...]
-    base: tuple[Expr, ...] = ()
-    base_speeds: tuple[Expr, ...] = ()
+    assembled: Assembled  # its mechanism and the places of its links and frames
+    joints: tuple[Expr, ...]  # coordinates of the joints, in the laboratory's order
+    speeds: tuple[Expr, ...]  # their speeds
+    base: tuple[Expr, ...] = ()  # coordinates of a base that floats, or nothing
+    base_speeds: tuple[Expr, ...] = ()  # along the base's own axes: velocity, then angular velocity
+    # values of parameters that it has of its own
     numbers: Mapping[Expr, float] = field(default_factory=dict)
 
     @property

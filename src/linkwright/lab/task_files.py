@@ -276,10 +276,7 @@ class TaskWatch:
             self._thread.start()
 
     def stop(self, timeout: float = 5.0) -> None:
-        """End the thread.
-
-        Units: `timeout` in s.
-        """
+        """End the thread (`timeout` in s)."""
         self._end.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout)

@@ -39,23 +39,14 @@ _PLACES = {"parameter": PARAMETERS, "state": MEMORIES, "channel": CHANNELS}
 
 @dataclass(frozen=True, slots=True)
 class TaskParameter:
-    """A number of a task that may be changed while it runs.
+    """A number of a task that may be changed while it runs."""
 
-    Args:
-        name: of it.
-        default: what it is at first.
-        unit: as text.
-        low: least value.
-        high: greatest value.
-        doc: what it is.
-    """
-
-    name: str
-    default: float
-    unit: str = "1"
-    low: float = -math.inf
-    high: float = math.inf
-    doc: str = ""
+    name: str  # of it
+    default: float  # what it is at first
+    unit: str = "1"  # as text
+    low: float = -math.inf  # least value
+    high: float = math.inf  # greatest value
+    doc: str = ""  # what it is
 
     @property
     def bounds(self) -> str:
@@ -207,17 +198,11 @@ def state(initial: Any = 0.0) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TaskSetting:
-    """Something that a task is started with, and that stays while it runs: a word, a file, a row.
+    """What a task is started with, and that stays while it runs: a word, a file, a row."""
 
-    Args:
-        name: of it.
-        default: what it is unless it is given.
-        doc: what it is.
-    """
-
-    name: str
-    default: Any
-    doc: str = ""
+    name: str  # of it
+    default: Any  # what it is unless it is given
+    doc: str = ""  # what it is
 
 
 class _Setting:

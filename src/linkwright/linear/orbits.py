@@ -55,10 +55,7 @@ class PeriodicOrbit:
 def shoot(
     system: System, start: Mapping[str, float], period: float, sizes: Mapping[str, float]
 ) -> PeriodicOrbit:
-    """Return the periodic orbit near a guess.
-
-    Units: `period` in s.
-    """
+    """Return the periodic orbit near a guess (`period` in s)."""
     flow = _Flow(system, tuple(start), np.array([max(sizes[n], 1e-12) for n in start]))
     x, length = np.array([start[n] for n in start]) / flow.sizes, float(period)
     end, slopes, speed = flow.over(x, length)

@@ -16,23 +16,19 @@ class JointKind:
 
     In the zero pose the child's frame coincides with the joint's. The motion subspace is that of
     the zero pose.
-
-    Args:
-        make: returns the joint from the keys of a text model, which are its arguments; or the name
-            of that function in `linkwright.mechanism.joints`.
-        motions: one for each degree of freedom: "turn", "slide" or "screw", and along what: "axis",
-            "second_axis", "across" and "aside" (which make a right-handed frame with the axis), or
-            an axis of the joint's frame.
-        endings: of the names of its coordinates; none where it has one, named as the joint.
-        urdf: its types in URDF, the first for one with limits.
-        mjcf: its type in MJCF.
     """
 
+    # returns the joint from the keys of a text model, which are its arguments; or the name of that
+    # function in `linkwright.mechanism.joints`
     make: str | Callable[..., Any]
+    # one for each degree of freedom: "turn", "slide" or "screw", and along what: "axis",
+    # "second_axis", "across" and "aside" (which make a right-handed frame with the axis), or an
+    # axis of the joint's frame
     motions: tuple[tuple[str, str], ...] = ()
+    # of the names of its coordinates; none where it has one, named as the joint
     endings: tuple[str, ...] = ()
-    urdf: tuple[str, ...] = ()
-    mjcf: str = ""
+    urdf: tuple[str, ...] = ()  # its types in URDF, the first for one with limits
+    mjcf: str = ""  # its type in MJCF
 
     @property
     def freedom(self) -> int:

@@ -227,45 +227,27 @@ class ClosedLoop:
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class DrivenStrut:
-    """A massless strut between two points, whose length is a coordinate.
+    """A massless strut between two points, whose length is a coordinate."""
 
-    Args:
-        name: of the strut, and of the coordinate.
-        first: where it begins.
-        second: where it ends.
-        length: its coordinate, m.
-        slider: the massless body on the ground that has this coordinate; nothing is drawn of it.
-    """
-
-    name: str
-    first: Point
-    second: Point
-    length: Expr
-    slider: Body
+    name: str  # of the strut, and of the coordinate
+    first: Point  # where it begins
+    second: Point  # where it ends
+    length: Expr  # its coordinate, m
+    slider: Body  # the massless body on the ground that has this coordinate; nothing is drawn of it
 
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class ConeLimit:
-    """How far a ball or a universal joint may tilt: its axis stays within a cone.
+    """How far a ball or a universal joint may tilt: its axis stays within a cone."""
 
-    Args:
-        joint: name of the body that it moves, of the loop that it closes, or of a driven strut.
-        axis: of the cone, fixed in `body`.
-        body: in which the cone is fixed.
-        second: unit vector that stays in the cone: fixed in the other body, or along a strut.
-        angle: greatest angle between the two, half the opening of the cone, rad.
-        other: the body in which `second` is fixed; None for a strut.
-        at_second: of a strut, whether the cone is at its second end.
-    """
-
-    joint: str
-    axis: Vector
-    body: Body
-    second: Vector
-    angle: float
-    other: Body | None = None
-    at_second: bool = False
+    joint: str  # name of the body that it moves, of the loop that it closes, or of a driven strut
+    axis: Vector  # of the cone, fixed in `body`
+    body: Body  # in which the cone is fixed
+    second: Vector  # unit vector that stays in the cone: fixed in the other body, or along a strut
+    angle: float  # greatest angle between the two, half the opening of the cone, rad
+    other: Body | None = None  # the body in which `second` is fixed; None for a strut
+    at_second: bool = False  # of a strut, whether the cone is at its second end
 
     @property
     def cosine(self) -> Expr:
@@ -276,19 +258,12 @@ class ConeLimit:
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class CollisionCapsule:
-    """A capsule for the search for interference: all that is within a radius of a line.
+    """A capsule for the search for interference: all that is within a radius of a line."""
 
-    Args:
-        name: of what it stands for.
-        first: one end of the line.
-        second: the other end, of the same body or of another (a strut between two).
-        radius: m.
-    """
-
-    name: str
-    first: Point
-    second: Point
-    radius: Expr
+    name: str  # of what it stands for
+    first: Point  # one end of the line
+    second: Point  # the other end, of the same body or of another (a strut between two)
+    radius: Expr  # m
 
 
 @one_line

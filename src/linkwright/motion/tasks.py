@@ -59,25 +59,17 @@ class PartError(MotionError):
 class Mention:
     """Where a file names a joint; `kind` is the kind of joint that the unit of a value fits.
 
-    Args:
-        joint: its name.
-        kind: "revolute" or "prismatic"; empty where every joint fits.
-        given: the value as it stands there.
-        file: that names it.
-        line: in the file.
-        column: in the line.
-
     Example:
         >>> print(Mention("j9", file="pick.toml", line=3, column=7).error("unknown", None, "R203"))
         pick.toml:3:7: unknown [R203]
     """
 
-    joint: str
-    kind: str = ""
-    given: str = ""
-    file: str | None = None
-    line: int | None = None
-    column: int | None = None
+    joint: str  # its name
+    kind: str = ""  # "revolute" or "prismatic"; empty where every joint fits
+    given: str = ""  # the value as it stands there
+    file: str | None = None  # that names it
+    line: int | None = None  # in the file
+    column: int | None = None  # in the line
 
     def error(self, what: str, remedy: str | None, code: str | None) -> InputError:
         """Return an error with this place."""

@@ -63,11 +63,7 @@ class Aiming:
         self._chain = machine.mechanism if chain else None
 
     def __call__(self, d: ArrayLike) -> Array:
-        """Return the values of the actuators, rad or m.
-
-        Args:
-            d: unit vector (East, North, up) that the dish is to look along.
-        """
+        """Return the values of the actuators, rad or m, to look along (East, North, up)."""
         return self.coordinates(d)[self._columns]
 
     @property

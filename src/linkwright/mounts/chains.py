@@ -155,10 +155,7 @@ class AxisChain:
 def chain_of(
     machine: ParallelMachine, *, speed: float = math.radians(5.0), start: Array | None = None
 ) -> AxisChain | None:
-    """Return a mount of two or three axes in series, or None for another.
-
-    Units: `speed` in rad/s.
-    """
+    """Return a mount of two or three axes in series, or None for another (`speed` in rad/s)."""
     x, m = machine.coordinates, machine.mechanism
     if machine.relations or len(x) not in (2, 3) or tuple(machine.actuators) != tuple(x):
         return None

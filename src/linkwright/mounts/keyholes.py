@@ -178,23 +178,14 @@ def passage(axes: SerialAxes, path: Trajectory, speed: float) -> KeyholePassage:
 
 @dataclass(frozen=True, slots=True)
 class MountRow:
-    """How one mount follows all passes.
+    """How one mount follows all passes."""
 
-    Args:
-        mount: its name.
-        passes: how many there were.
-        losing: in how many contact was lost.
-        lost: for how long in all, s.
-        error: the largest pointing error, rad.
-        need: the highest speed that an actuator would have had to reach, over its limit.
-    """
-
-    mount: str
-    passes: int
-    losing: int
-    lost: float
-    error: float
-    need: float
+    mount: str  # its name
+    passes: int  # how many there were
+    losing: int  # in how many contact was lost
+    lost: float  # for how long in all, s
+    error: float  # the largest pointing error, rad
+    need: float  # the highest speed that an actuator would have had to reach, over its limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,21 +123,14 @@ class RotatorClient(Closable):
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """How a rotator was led along a path.
+    """How a rotator was led along a path."""
 
-    Args:
-        times: s from the start of the path, one for each command.
-        commands: azimuth and elevation that were asked for, degrees.
-        positions: where the rotator was when it was asked for them, degrees.
-        errors: angles between the rotator and the path then, degrees.
-        below: how many instants the path was below the horizon: nothing was asked for then.
-    """
-
-    times: tuple[float, ...]
-    commands: tuple[tuple[float, float], ...]
+    times: tuple[float, ...]  # s from the start of the path, one for each command
+    commands: tuple[tuple[float, float], ...]  # azimuth and elevation that were asked for, degrees
+    # where the rotator was when it was asked for them, degrees
     positions: tuple[tuple[float, float], ...]
-    errors: tuple[float, ...]
-    below: int
+    errors: tuple[float, ...]  # angles between the rotator and the path then, degrees
+    below: int  # how many instants the path was below the horizon: nothing was asked for then
 
 
 def drive_rotator(

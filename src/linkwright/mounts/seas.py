@@ -76,11 +76,7 @@ class WaveSpectrum:
         require_ranges(self, "a wave spectrum")
 
     def __call__(self, frequency: ArrayLike) -> Array:
-        """Return its density, m^2/Hz.
-
-        Args:
-            frequency: Hz.
-        """
+        """Return its density, m^2/Hz (`frequency` in Hz)."""
         scale = 1.0 if self.gamma == 1.0 else self.height**2 / 16 / self._energy()
         return scale * self._shape(np.asarray(frequency, dtype=float))
 

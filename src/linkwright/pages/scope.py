@@ -42,16 +42,12 @@ _SHORTEST = 1e-12  # s, of a window
 # -- what is asked for -----------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A channel made from channels.
-
-    Args:
-        b: the second one, of a sum or a difference.
-    """
+    """A channel made from channels."""
 
     name: str
     kind: str
     a: str
-    b: str = ""
+    b: str = ""  # the second one, of a sum or a difference
     cutoff: float = 0.0
 
 

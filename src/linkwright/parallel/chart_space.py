@@ -30,17 +30,11 @@ _MOST = 2**31
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class ChartAxis:
-    """An axis of a chart.
+    """An axis of a chart."""
 
-    Args:
-        name: of what changes along it.
-        values: at its places.
-        unit: of the values.
-    """
-
-    name: str
-    values: Array
-    unit: str
+    name: str  # of what changes along it
+    values: Array  # at its places
+    unit: str  # of the values
 
     def __len__(self) -> int:
         return len(self.values)

@@ -43,24 +43,16 @@ _SPREADS = (0.3, 0.1, 0.03, 0.01)
 
 @dataclass(frozen=True, slots=True)
 class MotionRates:
-    """A machine at one pose, or at many along the first axis.
+    """A machine at one pose, or at many along the first axis."""
 
-    Args:
-        residual: the relations.
-        jacobian: their derivatives by the coordinates.
-        position: of the platform's point, m.
-        direction: unit vector along which the platform points.
-        twist: 6 rows of velocity (angular, then that of the platform's point, m/s) for each
-            coordinate's rate.
-        pose_slope: derivatives of position, direction and the rows of the rotation.
-    """
-
-    residual: Array
-    jacobian: Array
-    position: Array
-    direction: Array
+    residual: Array  # the relations
+    jacobian: Array  # their derivatives by the coordinates
+    position: Array  # of the platform's point, m
+    direction: Array  # unit vector along which the platform points
+    # 6 rows of velocity (angular, then that of the platform's point, m/s) for each coordinate's
+    # rate
     twist: Array
-    pose_slope: Array
+    pose_slope: Array  # derivatives of position, direction and the rows of the rotation
 
     @property
     def turning(self) -> Array:
@@ -80,21 +72,13 @@ class ProgramParts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MachineRates:
-    """A parallel machine with its numbers in place.
+    """A parallel machine with its numbers in place."""
 
-    Args:
-        machine: as expressions.
-        length: the characteristic length, m.
-        scales: what a unit of each scaled coordinate is: 1 rad, or the length.
-        slides: which coordinates are lengths.
-        parts: the expressions that Programs of it are made from.
-    """
-
-    machine: ParallelMachine
-    length: float
-    scales: Array
-    slides: NDArray[np.bool_]
-    parts: ProgramParts = field(repr=False)
+    machine: ParallelMachine  # as expressions
+    length: float  # the characteristic length, m
+    scales: Array  # what a unit of each scaled coordinate is: 1 rad, or the length
+    slides: NDArray[np.bool_]  # which coordinates are lengths
+    parts: ProgramParts = field(repr=False)  # the expressions that Programs of it are made from
     _fixed: tuple[Array, ...] = field(repr=False)
     _kernel: Kernel = field(repr=False)
 

@@ -41,29 +41,18 @@ _TURN = 0.12  # rad by which the tangent may turn in a step
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SingularCurve:
-    """The equations of singular poses of one kind, near a regular pose.
+    """The equations of singular poses of one kind, near a regular pose."""
 
-    Args:
-        rates: the machine.
-        kind: "type 1" or "type 2".
-        output: what the platform is for.
-        weights: the size of each relation.
-        left: basis of the rows that count, as columns.
-        right: basis of the motions that count, as columns.
-        idle: motions that do not, as rows.
-        held: rows of what is held besides the relations, in scaled coordinates.
-        values: of what is held.
-    """
-
-    rates: MachineRates
-    kind: str
-    output: str
-    weights: Array
-    left: Array = field(repr=False)
-    right: Array = field(repr=False)
-    idle: Array = field(repr=False)
+    rates: MachineRates  # the machine
+    kind: str  # "type 1" or "type 2"
+    output: str  # what the platform is for
+    weights: Array  # the size of each relation
+    left: Array = field(repr=False)  # basis of the rows that count, as columns
+    right: Array = field(repr=False)  # basis of the motions that count, as columns
+    idle: Array = field(repr=False)  # motions that do not, as rows
+    # rows of what is held besides the relations, in scaled coordinates
     held: Array = field(repr=False)
-    values: Array = field(repr=False)
+    values: Array = field(repr=False)  # of what is held
     _second: Kernel = field(repr=False)
     _fixed: tuple[Array, ...] = field(repr=False)
 

@@ -169,10 +169,7 @@ def design(
 def contraction_at(
     loop: Loop, regimes: Regimes, poles: Sequence[complex], period: float, panels: int = 8
 ) -> float:
-    """Return E[gamma] of a loop whose poles were placed for an interval.
-
-    Units: `period` in s.
-    """
+    """Return E[gamma] of a loop whose poles were placed for an interval (`period` in s)."""
     gain, t = loop.gain_for(tuple(poles), period)
     total = 0.0
     for share, regime in zip(regimes.shares, regimes.each, strict=True):

@@ -34,20 +34,14 @@ _ORDER = 6  # of Gauss's rule on each of them
 class Arrivals:
     """What happens from sample to sample, as arrays of one shape.
 
-    Args:
-        intervals: until the next sample, s.
-        delays: how many samples old the command is that acts in the end.
-        befores: how many samples old that is which acts until the age is over.
-        ages: how long that is, s.
-
     >>> Arrivals.prompt(np.array([0.01])).delays
     array([0])
     """
 
-    intervals: Array
-    delays: Counts
-    befores: Counts
-    ages: Array
+    intervals: Array  # until the next sample, s
+    delays: Counts  # how many samples old the command is that acts in the end
+    befores: Counts  # how many samples old that is which acts until the age is over
+    ages: Array  # how long that is, s
 
     @staticmethod
     def prompt(intervals: Array) -> Arrivals:
@@ -68,19 +62,14 @@ class Arrivals:
 class Piece:
     """A part of a distribution: a range with equal density, or one value where both ends agree.
 
-    Args:
-        weight: its probability.
-        low: the shortest interval, s.
-        high: the longest, s.
-        age: how long after the beginning of the interval the new command begins to act, s.
-
     >>> Piece(0.5, 0.01, 0.03).mean
     0.02
     """
 
-    weight: float
-    low: float
-    high: float
+    weight: float  # its probability
+    low: float  # the shortest interval, s
+    high: float  # the longest, s
+    # how long after the beginning of the interval the new command begins to act, s
     age: float = 0.0
 
     @property
@@ -93,18 +82,14 @@ class Piece:
 class Regime:
     """Intervals of one kind.
 
-    Args:
-        pieces: what they are taken from; the weights add up to 1.
-        delay: how many samples old the command is that acts in the end.
-        before: how many samples old that is which acts until the age is over; one more than the
-            delay by default.
-
     >>> Regime((Piece(0.75, 0.01, 0.01), Piece(0.25, 0.03, 0.03))).mean
     0.015
     """
 
-    pieces: tuple[Piece, ...]
-    delay: int = 0
+    pieces: tuple[Piece, ...]  # what they are taken from; the weights add up to 1
+    delay: int = 0  # how many samples old the command is that acts in the end
+    # how many samples old that is which acts until the age is over; one more than the delay by
+    # default
     before: int | None = None
 
     @property
@@ -166,17 +151,13 @@ class Regime:
 class Regimes:
     """Regimes and the table of which follows which.
 
-    Args:
-        each: the regimes.
-        transition: row i has the probabilities of the regimes that follow regime i.
-
     >>> one = Regimes.independent([Piece(1.0, 0.01, 0.01)])
     >>> one.mean, one.depth
     (0.01, 0)
     """
 
-    each: tuple[Regime, ...]
-    transition: Array
+    each: tuple[Regime, ...]  # the regimes
+    transition: Array  # row i has the probabilities of the regimes that follow regime i
 
     @staticmethod
     def independent(pieces: Iterable[Piece]) -> Regimes:

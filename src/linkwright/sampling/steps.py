@@ -58,10 +58,7 @@ def exponentials(a: Array, times: Array) -> Array:
 
 
 def transitions(a: Array, b: Array, times: Array) -> tuple[Array, Array]:
-    """Return Phi and Psi for many intervals.
-
-    Units: `times` in s.
-    """
+    """Return Phi and Psi for many intervals (`times` in s)."""
     n, r = b.shape
     whole = np.zeros((n + r, n + r))
     whole[:n, :n], whole[:n, n:] = a, b

@@ -53,10 +53,7 @@ def _ball(at: ArrayLike, radius: float, tint: Color = METAL) -> Solid:
 
 
 def dish(at: ArrayLike, radius: float, axis: ArrayLike = _Z) -> list[Solid]:
-    """Return a paraboloid that looks along an axis, with its feed on three legs.
-
-    Units: `radius` in m.
-    """
+    """Return a paraboloid that looks along an axis, with its feed on three legs (`radius` in m)."""
     turn = np.array(axes_along(axis))
     origin = np.asarray(at, float)
     depth = 0.26 * radius
@@ -80,10 +77,7 @@ def dish(at: ArrayLike, radius: float, axis: ArrayLike = _Z) -> list[Solid]:
 
 
 def plate(points: Sequence[ArrayLike], thick: float, tint: Color) -> Solid:
-    """Return a plate with these corners, of a thickness along z.
-
-    Units: `thick` in m.
-    """
+    """Return a plate with these corners, of a thickness along z (`thick` in m)."""
     both = [lifted(p, side * thick / 2) for p in points for side in (-1.0, 1.0)]
     return Solid("hull", tuple(float(v) for p in both for v in p), Place(), tint)
 

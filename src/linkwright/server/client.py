@@ -48,64 +48,35 @@ class TimedOutError(Error, TimeoutError):
 
 @dataclass(frozen=True, slots=True)
 class ArmState:
-    """An arm at one instant.
+    """An arm at one instant."""
 
-    Args:
-        q: coordinates, rad or m.
-        u: their rates.
-        target: where the motion wants them.
-        current: of the axes, A.
-        life: "off", "inactive", "active" or "fault".
-        moving: whether a motion is under way.
-        taken: sequence of the last command that was taken up.
-        done: sequence of the last command that was finished.
-        dropped: how many motions could not be taken up, because the arm was not active then.
-        cut: sequence of the last command that was cut off before it was finished.
-        cut_after: those after this one, up to `cut`, were cut off.
-        cut_cause: by what, in the cell's words.
-        cause: why it stopped, in the cell's words; the first of its causes is no stop.
-        error: the axis controller's code, 0 for none.
-        holder: number of the lease that commands it, 0 for none.
-        tick: of the cell's loop.
-        clock: of the cell at that tick, ns.
-        age: s since that tick, as well as the cell's clock is known here.
-        joints: names of the coordinates, in the order of all these.
-        external: torques or forces at the joints from outside, N*m or N, by the arm's model.
-        pose: of the tool in the base of the arm: x, y, z in m and a unit quaternion w, x, y, z; not
-            a number where the arm has no tool.
-    """
-
-    q: Array
-    u: Array
-    target: Array
-    current: Array
-    life: str
-    moving: bool
-    taken: int
-    done: int
-    dropped: int
-    cut: int
-    cut_after: int
-    cut_cause: str
-    cause: str
-    error: int
-    holder: int
-    tick: int
-    clock: int
-    age: float
-    joints: tuple[str, ...]
-    external: Array
+    q: Array  # coordinates, rad or m
+    u: Array  # their rates
+    target: Array  # where the motion wants them
+    current: Array  # of the axes, A
+    life: str  # "off", "inactive", "active" or "fault"
+    moving: bool  # whether a motion is under way
+    taken: int  # sequence of the last command that was taken up
+    done: int  # sequence of the last command that was finished
+    dropped: int  # how many motions could not be taken up, because the arm was not active then
+    cut: int  # sequence of the last command that was cut off before it was finished
+    cut_after: int  # those after this one, up to `cut`, were cut off
+    cut_cause: str  # by what, in the cell's words
+    cause: str  # why it stopped, in the cell's words; the first of its causes is no stop
+    error: int  # the axis controller's code, 0 for none
+    holder: int  # number of the lease that commands it, 0 for none
+    tick: int  # of the cell's loop
+    clock: int  # of the cell at that tick, ns
+    age: float  # s since that tick, as well as the cell's clock is known here
+    joints: tuple[str, ...]  # names of the coordinates, in the order of all these
+    external: Array  # torques or forces at the joints from outside, N*m or N, by the arm's model
+    # of the tool in the base of the arm: x, y, z in m and a unit quaternion w, x, y, z; not a
+    # number where the arm has no tool
     pose: Array
 
 
 class States:
-    """The newest state of a cell, and how well states arrive.
-
-    Attributes:
-        count: states that came.
-        damaged: frames that were none.
-        interval: s between the last two, as they arrived.
-    """
+    """The newest state of a cell, and how well states arrive."""
 
     def __init__(self, description: CellDescription) -> None:
         self._record = description.state

@@ -38,21 +38,15 @@ SECOND = 1_000_000_000
 class Exchange:
     """Four time stamps of a question and its answer, ns.
 
-    Args:
-        sent: when the node sent the question, on its clock.
-        received: when the cell had it, on the cell's clock.
-        answered: when the cell sent the answer, on the cell's clock.
-        returned: when the node had it, on its clock.
-
     >>> e = Exchange(1_000_000, 5_000_000, 5_100_000, 3_100_000)
     >>> e.offset, e.delay
     (0.003, 0.002)
     """
 
-    sent: int
-    received: int
-    answered: int
-    returned: int
+    sent: int  # when the node sent the question, on its clock
+    received: int  # when the cell had it, on the cell's clock
+    answered: int  # when the cell sent the answer, on the cell's clock
+    returned: int  # when the node had it, on its clock
 
     @property
     def offset(self) -> float:
@@ -68,16 +62,12 @@ class Exchange:
 class Stamp(NamedTuple):
     """A time on the cell's clock.
 
-    Args:
-        time: ns.
-        bound: s, how far it may be off.
-
     >>> Stamp(5, 1e-6).bound
     1e-06
     """
 
-    time: int
-    bound: float
+    time: int  # ns
+    bound: float  # s, how far it may be off
 
 
 @dataclass(frozen=True, slots=True)

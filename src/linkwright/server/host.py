@@ -64,13 +64,8 @@ def quick_switches() -> Iterator[None]:
 class CellHost:
     """A cell on the network, until it is closed.
 
-    Args:
-        cell: the cell, which runs on its own.
-        listen: where; loopback and any free port unless told otherwise.
-        clients: who may connect, with rights; needed beyond loopback, where they are enforced by
-            certificates. On loopback names are believed.
-        credentials: for TLS; needed beyond loopback.
-        registered: whether clients on this machine find it by its name.
+    Beyond loopback `clients` are needed, whose rights certificates enforce, and `credentials` for
+    TLS; on loopback names are believed.
     """
 
     def __init__(

@@ -42,17 +42,11 @@ _hooked = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address: "tcp/127.0.0.1:7447", or "tls/10.0.0.5:7447".
+    """An address: "tcp/127.0.0.1:7447", or "tls/10.0.0.5:7447"."""
 
-    Args:
-        protocol: "tcp" or "tls".
-        host: name or number of the machine.
-        port: 0 for any that is free.
-    """
-
-    protocol: str
-    host: str
-    port: int
+    protocol: str  # "tcp" or "tls"
+    host: str  # name or number of the machine
+    port: int  # 0 for any that is free
 
     @classmethod
     def read(cls, text: str) -> Endpoint:

@@ -36,12 +36,7 @@ def state_record(cell: Cell) -> Record:
 
 
 class RunningCell:
-    """A cell with its loop: a `CellFace`, whatever the loop goes by.
-
-    Args:
-        cell: what it is.
-        loop: of a System that has the members of `linkwright.server.cell_system.control_system`.
-    """
+    """A cell with its loop: a `CellFace`, whatever the loop goes by."""
 
     def __init__(self, cell: Cell, loop: PacedLoop) -> None:
         self.cell, self.loop = cell, loop
@@ -100,11 +95,7 @@ class RunningCell:
         return clock
 
     def put(self, inputs: Inputs) -> int:
-        """Change inputs from the next tick on, all at once; return the number of the change.
-
-        Args:
-            inputs: values by name.
-        """
+        """Change inputs from the next tick on, all at once; return the number of the change."""
         return self.loop.set(inputs)
 
     def command(self, arm: str, command: Command) -> None:

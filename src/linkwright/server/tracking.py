@@ -84,10 +84,7 @@ class Tracker(Block):
 
 
 def online_motion(arm: CellArm, rate: float) -> Block:
-    """Return the motion of an arm to targets that change.
-
-    Units: `rate` in Hz.
-    """
+    """Return the motion of an arm to targets that change (`rate` in Hz)."""
     speed, bend, jerk = (
         [getattr(axis, word) for axis in arm.axes] for word in ("speed", "acceleration", "jerk")
     )

@@ -20,12 +20,6 @@ from linkwright.simulation.recorder import Target
 class VirtualCell(RunningCell):
     """A cell that goes on when it is told to: a `CellFace` for tests, studies and `--virtual`.
 
-    Args:
-        cell: what it is.
-        record: where its recording goes; none is made by default.
-        sensing: whether its simulated sensors see; otherwise `place_frame` says where frames are.
-        tell: told where its start takes long.
-
     >>> from linkwright.server.cell_file import read_cell
     >>> from linkwright.server.face import Command
     >>> cell = VirtualCell(read_cell("axes2"))
@@ -65,11 +59,7 @@ class VirtualCell(RunningCell):
         return self.now()
 
     def advance(self, ticks: int) -> None:
-        """Go on by some ticks.
-
-        Args:
-            ticks: how many.
-        """
+        """Go on by some ticks."""
         with self._lock:
             end = self.tick + ticks
             while self.tick < end:

@@ -156,11 +156,7 @@ class Live(Paced):
             self.put(self.act())
 
     def push(self, body: str, impulse: Array) -> None:
-        """Give a body a push.
-
-        Args:
-            impulse: N*s, along the world's axes; it acts for a twentieth of a second.
-        """
+        """Give a body an impulse along the world's axes, N*s, in a twentieth of a second."""
         with self._lock:
             self._hand.push(body, impulse, self.latest.tick)
             self.acting(True)

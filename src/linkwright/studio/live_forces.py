@@ -50,10 +50,7 @@ class Felt:
     def columns(
         self, phases: Phases, values: Mapping[str, float], x: Array, d: Array, w: Array, time: float
     ) -> dict[str, Any]:
-        """Return all that the arrows need to know of a state, by name.
-
-        Units: `time` in s.
-        """
+        """Return all that the arrows need to know of a state, by name (`time` in s)."""
         p = np.array([values.get(s.name, s.value) for s in phases.p])
         known: dict[str, Any] = {phases.time.name: time}
         for signals, numbers in ((phases.p, p), (phases.w, w), (phases.x, x)):

@@ -59,21 +59,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flattened:
-    """The phases of a System in a form, and the mechanism as its equations have it.
+    """The phases of a System in a form, and the mechanism as its equations have it."""
 
-    Args:
-        phases: without numbers.
-        mechanism: with exact relations between speeds.
-        equations: of motion; None where nothing moves.
-        trusted: whether guards say where the form fails, or it never does.
-        kept: what solves the constraints where all speeds are kept.
-    """
-
-    phases: Phases
-    mechanism: Mechanism
-    equations: Equations | None
-    trusted: bool = True
-    kept: KeptSpeeds | None = None
+    phases: Phases  # without numbers
+    mechanism: Mechanism  # with exact relations between speeds
+    equations: Equations | None  # of motion; None where nothing moves
+    trusted: bool = True  # whether guards say where the form fails, or it never does
+    kept: KeptSpeeds | None = None  # what solves the constraints where all speeds are kept
 
 
 @dataclass(slots=True)

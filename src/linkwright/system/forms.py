@@ -197,10 +197,7 @@ def guards_of(equations: Equations, reference: bool = False) -> Guards:
 
 
 def _referred(limit: Expr, whole: Matrix, part: Matrix, writer: _Names) -> Guards:
-    """Return guards that compare with a reference.
-
-    Units: `part` in A.
-    """
+    """Return guards that compare with a reference (`part` in A)."""
     n = len(part)
     memory = tuple(symbol(f"{REFERENCE}{k}", "discrete") for k in range(n * n))
     change = _product([memory[i * n : (i + 1) * n] for i in range(n)], part, writer)

@@ -28,11 +28,7 @@ _UIO = Path("/sys/class/uio")
 
 
 class Claim:
-    """The right to write to something, which one process has at a time.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-    """
+    """The right to write to something, which one process has at a time."""
 
     def __init__(self, path: str | os.PathLike[str], what: str) -> None:
         self._what = what

@@ -51,15 +51,11 @@ _NOTHING = 1e-12  # the least measure: of a tool that lies on the axes of all it
 
 @dataclass(frozen=True, slots=True)
 class ToolInertia:
-    """How the tool answers to forces.
+    """How the tool answers to forces."""
 
-    Args:
-        mobility: J M^-1 J' of the axes that the joints move, damped where it must be.
-        bias: nonlinear effects of the joints, N*m.
-    """
-
+    # J M^-1 J' of the axes that the joints move, damped where it must be
     mobility: tuple[tuple[Expr, ...], ...]
-    bias: tuple[Expr, ...]
+    bias: tuple[Expr, ...]  # nonlinear effects of the joints, N*m
 
 
 class ToolLaw(ForceLaw):

@@ -37,10 +37,7 @@ def commanded(
 def emit(
     block: Block, sketch: Sketch, put: dict[Expr, Expr], *, ledger: bool, work: Expr | None = None
 ) -> None:
-    """Give a block the rates of its states, its signals and its powers.
-
-    Units: `work` in W.
-    """
+    """Give a block the rates of its states, its signals and its powers (`work` in W)."""
     for state in sketch.states:
         assert state.rate is not None
         block.derivative(state.symbol, substitute(state.rate, put))

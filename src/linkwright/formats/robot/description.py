@@ -31,47 +31,32 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mass:
-    """Mass and its distribution.
+    """Mass and its distribution."""
 
-    Args:
-        mass: kg.
-        inertia: tensor about the mass center along the link's axes: xx, yy, zz, xy, yz, zx, kg*m^2
-            (products with their sign in the tensor).
-    """
-
-    mass: float
+    mass: float  # kg
     center: Triple = (0.0, 0.0, 0.0)
+    # tensor about the mass center along the link's axes: xx, yy, zz, xy, yz, zx, kg*m^2 (products
+    # with their sign in the tensor)
     inertia: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkShape:
-    """A solid or surface of a link, to be seen or touched.
+    """A solid or surface of a link, to be seen or touched."""
 
-    Args:
-        kind: "box" (full edge lengths), "sphere" (radius), "cylinder" and "capsule" (radius, length
-            along z, caps apart), "ellipsoid" (three radii), "plane" (normal z), "mesh".
-        size: the numbers of the kind, m.
-        place: of the shape in the link's frame.
-        mesh: the file of a mesh as it is named in the description.
-        scale: of a mesh, along its axes.
-        color: red, green, blue and opacity, 0 to 1; None where the file says nothing.
-        seen: whether it is drawn.
-        touched: whether it takes part in contact.
-        name: as in the file, or empty.
-        material: the name of the material that has the color, or empty.
-    """
-
+    # "box" (full edge lengths), "sphere" (radius), "cylinder" and "capsule" (radius, length along
+    # z, caps apart), "ellipsoid" (three radii), "plane" (normal z), "mesh"
     kind: str
-    size: tuple[float, ...] = ()
-    place: Place = Place()
-    mesh: str = ""
-    scale: Triple = (1.0, 1.0, 1.0)
+    size: tuple[float, ...] = ()  # the numbers of the kind, m
+    place: Place = Place()  # of the shape in the link's frame
+    mesh: str = ""  # the file of a mesh as it is named in the description
+    scale: Triple = (1.0, 1.0, 1.0)  # of a mesh, along its axes
+    # red, green, blue and opacity, 0 to 1; None where the file says nothing
     color: tuple[float, float, float, float] | None = None
-    seen: bool = True
-    touched: bool = False
-    name: str = ""
-    material: str = ""
+    seen: bool = True  # whether it is drawn
+    touched: bool = False  # whether it takes part in contact
+    name: str = ""  # as in the file, or empty
+    material: str = ""  # the name of the material that has the color, or empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,47 +90,29 @@ class JointLimits:
 
 @dataclass(frozen=True, slots=True)
 class LinkJoint:
-    """A joint between two links.
+    """A joint between two links."""
 
-    Args:
-        name: of the joint; also of its coordinate, where it has one.
-        kind: one of `linkwright.mechanism.joint_kinds.JOINTS`.
-        parent: name of the parent link.
-        child: name of the child link.
-        place: of the joint's frame in the parent link's frame.
-        axis: of rotation or translation, in the joint's frame; the normal of a planar joint; the
-            first axis of a universal joint.
-        second_axis: of a universal joint, in the child's frame.
-        pitch: of a screw, m in a turn.
-        limits: what it can do.
-        damping: viscous friction, N*m*s/rad or N*s/m.
-        friction: dry friction, N*m or N.
-        stiffness: of a spring in the joint, N*m/rad or N/m.
-        rest: coordinate at which that spring is slack, rad or m.
-        armature: inertia of the rotor as felt at the joint, kg*m^2 or kg.
-        mimic: the joint that this one follows.
-        start: coordinates at which the file draws the robot, and runs start; nothing for zero
-            (position and quaternion of a free joint).
-        line: in the file.
-    """
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    place: Place = Place()
+    name: str  # of the joint; also of its coordinate, where it has one
+    kind: str  # one of `linkwright.mechanism.joint_kinds.JOINTS`
+    parent: str  # name of the parent link
+    child: str  # name of the child link
+    place: Place = Place()  # of the joint's frame in the parent link's frame
+    # of rotation or translation, in the joint's frame; the normal of a planar joint; the first axis
+    # of a universal joint
     axis: Triple = (0.0, 0.0, 1.0)
-    second_axis: Triple = (0.0, 1.0, 0.0)
-    pitch: float = 0.0
-    limits: JointLimits = JointLimits()
-    damping: float = 0.0
-    friction: float = 0.0
-    stiffness: float = 0.0
-    rest: float = 0.0
-    armature: float = 0.0
-    mimic: Mimic | None = None
+    second_axis: Triple = (0.0, 1.0, 0.0)  # of a universal joint, in the child's frame
+    pitch: float = 0.0  # of a screw, m in a turn
+    limits: JointLimits = JointLimits()  # what it can do
+    damping: float = 0.0  # viscous friction, N*m*s/rad or N*s/m
+    friction: float = 0.0  # dry friction, N*m or N
+    stiffness: float = 0.0  # of a spring in the joint, N*m/rad or N/m
+    rest: float = 0.0  # coordinate at which that spring is slack, rad or m
+    armature: float = 0.0  # inertia of the rotor as felt at the joint, kg*m^2 or kg
+    mimic: Mimic | None = None  # the joint that this one follows
+    # coordinates at which the file draws the robot, and runs start; nothing for zero (position and
+    # quaternion of a free joint)
     start: tuple[float, ...] = ()
-    line: int = 0
+    line: int = 0  # in the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +137,11 @@ class LinkSensor:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """A loop: two frames, each fixed in a link, that stay together.
-
-    Args:
-        second: link and place of the other.
-    """
+    """A loop: two frames, each fixed in a link, that stay together."""
 
     name: str
     first: tuple[str, Place]
-    second: tuple[str, Place]
+    second: tuple[str, Place]  # link and place of the other
     kind: str = "ball"
     line: int = 0
 
@@ -208,33 +171,22 @@ class Ignored:
 @one_line
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All that a robot file says and Linkwright uses.
+    """All that a robot file says and Linkwright uses."""
 
-    Args:
-        name: of the robot.
-        links: in the order of the file; the one that is not a joint's child stands on the ground.
-        joints: in the order of the file.
-        frames: beyond those of the links.
-        closures: of loops.
-        sensors: declared ones.
-        gravity: acceleration of free fall in the root's frame, m/s^2; None for 9.81 along -z.
-        ignored: what was left out, once for each kind.
-        source: the file, for messages.
-        content: what the file held.
-        display: the system of units in which people read its numbers, all of which are SI here.
-    """
-
-    name: str
+    name: str  # of the robot
+    # in the order of the file; the one that is not a joint's child stands on the ground
     links: tuple[Link, ...]
-    joints: tuple[LinkJoint, ...]
-    frames: tuple[NamedFrame, ...] = ()
-    closures: tuple[Closure, ...] = ()
+    joints: tuple[LinkJoint, ...]  # in the order of the file
+    frames: tuple[NamedFrame, ...] = ()  # beyond those of the links
+    closures: tuple[Closure, ...] = ()  # of loops
+    # acceleration of free fall in the root's frame, m/s^2; None for 9.81 along -z
     gravity: Triple | None = None
-    ignored: tuple[Ignored, ...] = ()
-    source: str = ""
+    ignored: tuple[Ignored, ...] = ()  # what was left out, once for each kind
+    source: str = ""  # the file, for messages
     notes: tuple[str, ...] = field(default=())
-    content: bytes | None = field(default=None, repr=False, compare=False)
-    sensors: tuple[LinkSensor, ...] = ()
+    content: bytes | None = field(default=None, repr=False, compare=False)  # what the file held
+    sensors: tuple[LinkSensor, ...] = ()  # declared ones
+    # the system of units in which people read its numbers, all of which are SI here
     display: str = field(default="mks", compare=False)
 
     def link(self, name: str) -> Link:

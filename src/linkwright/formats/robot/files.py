@@ -29,27 +29,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RobotFormat:
-    """A format of robot files.
+    """A format of robot files."""
 
-    Args:
-        name: for people.
-        endings: of files that are read.
-        reader: the function, or `module:function`.
-        writer: the function, or `module:function`; empty where nothing is written.
-        targets: endings of files that are written in it; as `endings` unless given.
-        root: the root element, where it is XML.
-        mark: a pattern that its files hold and others with the same ending do not.
-        refers: a pattern of what takes in other files that matter to the motion; None where no file
-            does, "" where every file does.
-    """
-
-    name: str
-    endings: tuple[str, ...]
-    reader: str | Callable[..., Description]
+    name: str  # for people
+    endings: tuple[str, ...]  # of files that are read
+    reader: str | Callable[..., Description]  # the function, or `module:function`
+    # the function, or `module:function`; empty where nothing is written
     writer: str | Callable[[Description], WrittenDescription] = ""
+    # endings of files that are written in it; as `endings` unless given
     targets: tuple[str, ...] | None = None
-    root: str = ""
-    mark: str = ""
+    root: str = ""  # the root element, where it is XML
+    mark: str = ""  # a pattern that its files hold and others with the same ending do not
+    # a pattern of what takes in other files that matter to the motion; None where no file does, ""
+    # where every file does
     refers: str | None = ""
 
     def holds(self, content: bytes, file: str) -> bool:

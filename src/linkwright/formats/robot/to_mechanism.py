@@ -77,24 +77,15 @@ Extend = Callable[[Mechanism, Places], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssembledJoint:
-    """A joint that moves.
+    """A joint that moves."""
 
-    Args:
-        name: as in the file.
-        kind: one of `linkwright.mechanism.joint_kinds.JOINTS`.
-        child: name of the link that it moves.
-        body: the body that it moves.
-        coordinates: of the joint, in order.
-        limits: what it can do.
-        follows: coordinate, multiplier and offset, where it mimics another joint.
-    """
-
-    name: str
-    kind: str
-    child: str
-    body: Body = field(repr=False)
-    coordinates: tuple[Expr, ...]
-    limits: JointLimits = NO_LIMITS
+    name: str  # as in the file
+    kind: str  # one of `linkwright.mechanism.joint_kinds.JOINTS`
+    child: str  # name of the link that it moves
+    body: Body = field(repr=False)  # the body that it moves
+    coordinates: tuple[Expr, ...]  # of the joint, in order
+    limits: JointLimits = NO_LIMITS  # what it can do
+    # coordinate, multiplier and offset, where it mimics another joint
     follows: tuple[Expr, float, float] | None = None
 
     @property

@@ -177,10 +177,7 @@ Six = tuple[float, float, float, float, float, float]
 
 
 def point_inertia(mass: float, offset: Sequence[float]) -> Six:
-    """Return the inertia of a point about the origin: xx, yy, zz, xy, yz, zx.
-
-    Units: `mass` in kg.
-    """
+    """Return the inertia of a point about the origin: xx, yy, zz, xy, yz, zx (`mass` in kg)."""
     x, y, z = offset
     return (
         mass * (y * y + z * z),

@@ -22,23 +22,14 @@ MOST_BYTES = 2**20
 
 @dataclass(frozen=True, slots=True)
 class SensorOffset:
-    """A line of SensorOffset.cf: what a joint may do, where it starts and where it likes to be.
+    """A line of SensorOffset.cf: what a joint may do, where it starts and where it likes to be."""
 
-    Args:
-        lower: rad, after the offset is taken off.
-        upper: rad, after the offset is taken off.
-        default: posture at the start, rad.
-        rest: posture of the null space of inverse kinematics, rad.
-        weight: of that posture.
-        offset: of the sensor of the robot, rad; a simulation has none.
-    """
-
-    lower: float
-    upper: float
-    default: float = 0.0
-    rest: float = 0.0
-    weight: float = 1.0
-    offset: float = 0.0
+    lower: float  # rad, after the offset is taken off
+    upper: float  # rad, after the offset is taken off
+    default: float = 0.0  # posture at the start, rad
+    rest: float = 0.0  # posture of the null space of inverse kinematics, rad
+    weight: float = 1.0  # of that posture
+    offset: float = 0.0  # of the sensor of the robot, rad; a simulation has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +54,20 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class LinkParameters:
-    """A line of LinkParameters.cf, in the frame of the link.
+    """A line of LinkParameters.cf, in the frame of the link."""
 
-    Args:
-        mass: kg.
-        x: first component of mass times center, kg*m.
-        y: the second one.
-        z: the third one.
-        i11: inertia about the origin of the link, not about its center, kg*m^2; so are the others.
-        i12: product, with its sign in the tensor.
-        i13: product.
-        i22: second moment.
-        i23: product.
-        i33: third moment.
-        viscous: friction of the joint, N*m*s/rad.
-    """
-
-    mass: float
-    x: float
-    y: float
-    z: float
+    mass: float  # kg
+    x: float  # first component of mass times center, kg*m
+    y: float  # the second one
+    z: float  # the third one
+    # inertia about the origin of the link, not about its center, kg*m^2; so are the others
     i11: float
-    i12: float
-    i13: float
-    i22: float
-    i23: float
-    i33: float
-    viscous: float = 0.0
+    i12: float  # product, with its sign in the tensor
+    i13: float  # product
+    i22: float  # second moment
+    i23: float  # product
+    i33: float  # third moment
+    viscous: float = 0.0  # friction of the joint, N*m*s/rad
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,29 +85,17 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """An object of Objects.cf that a robot may touch.
+    """An object of Objects.cf that a robot may touch."""
 
-    Args:
-        name: at most 20 characters.
-        kind: "cube" or "sphere".
-        color: red, green, blue, 0 to 1.
-        position: of its center, m.
-        rotation: Euler angles about x, y, z, rad.
-        scale: edge lengths or diameters, m.
-        contact_model: number of the contact model; 0 for none.
-        object_parameters: of the object.
-        contact_parameters: of the contact model.
-    """
-
-    name: str
-    kind: str
-    color: tuple[float, ...]
-    position: tuple[float, ...]
-    rotation: tuple[float, ...]
-    scale: tuple[float, ...]
-    contact_model: int
-    object_parameters: tuple[float, ...] = ()
-    contact_parameters: tuple[float, ...] = ()
+    name: str  # at most 20 characters
+    kind: str  # "cube" or "sphere"
+    color: tuple[float, ...]  # red, green, blue, 0 to 1
+    position: tuple[float, ...]  # of its center, m
+    rotation: tuple[float, ...]  # Euler angles about x, y, z, rad
+    scale: tuple[float, ...]  # edge lengths or diameters, m
+    contact_model: int  # number of the contact model; 0 for none
+    object_parameters: tuple[float, ...] = ()  # of the object
+    contact_parameters: tuple[float, ...] = ()  # of the contact model
 
 
 @dataclass(frozen=True, slots=True)

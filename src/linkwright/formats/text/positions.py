@@ -25,26 +25,19 @@ _TRIMMED = re.compile(r"\\[ \t]*\n[ \t\n]*")
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """The places of everything in a text.
+    """The places of everything in a text."""
 
-    Args:
-        text: with plain line ends.
-        keys: where keys start, and the headers of tables.
-        values: where values start.
-        ends: where values end.
-        headers: where the headers of tables start, in their order.
-        tails: of each table with a header, and of the file itself, where the last of its own pairs
-            ends, or its header.
-        lines: where lines start.
-    """
-
-    text: str
+    text: str  # with plain line ends
+    # where keys start, and the headers of tables
     keys: dict[Path, int] = field(default_factory=dict)
-    values: dict[Path, int] = field(default_factory=dict)
-    ends: dict[Path, int] = field(default_factory=dict)
+    values: dict[Path, int] = field(default_factory=dict)  # where values start
+    ends: dict[Path, int] = field(default_factory=dict)  # where values end
+    # where the headers of tables start, in their order
     headers: dict[Path, int] = field(default_factory=dict)
+    # of each table with a header, and of the file itself, where the last of its own pairs ends, or
+    # its header
     tails: dict[Path, int] = field(default_factory=dict)
-    lines: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()  # where lines start
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Return line and column, both from 1, of a place in the text."""

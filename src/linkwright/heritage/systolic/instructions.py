@@ -64,17 +64,13 @@ _TRANSFERS = tuple(TRANSFERS)
 class ArrayMask:
     """Which elements take part.
 
-    Args:
-        diagonal: whether the bits are diagonals, or rows and columns.
-        bits: 16 rows and 16 columns, row 1 and column 1 first; or bit 15 + row − column.
-
     Example:
         >>> ArrayMask(False, 0x8000FFFF).elements.sum(), ArrayMask(True, 1 << 15).elements.sum()
         (np.int64(16), np.int64(16))
     """
 
-    diagonal: bool
-    bits: int
+    diagonal: bool  # whether the bits are diagonals, or rows and columns
+    bits: int  # 16 rows and 16 columns, row 1 and column 1 first; or bit 15 + row − column
 
     @property
     def elements(self) -> NDArray[np.bool_]:
@@ -108,22 +104,16 @@ IDLE = (Triple(), Triple())
 class ArrayInstruction:
     """An instruction of the array.
 
-    Args:
-        mask: who takes part.
-        signals: names of `SIGNALS`.
-        external: the two phases of column 1.
-        internal: those of the other columns.
-
     Example:
         >>> word = ArrayInstruction(ArrayMask(False, 0x0F0FF0F0)).word
         >>> f"{word:028x}", ArrayInstruction.decoded(word).mask.bits == 0x0F0FF0F0
         ('0f0ff0f000000000000000000000', True)
     """
 
-    mask: ArrayMask
-    signals: frozenset[str] = frozenset()
-    external: tuple[Triple, Triple] = IDLE
-    internal: tuple[Triple, Triple] = IDLE
+    mask: ArrayMask  # who takes part
+    signals: frozenset[str] = frozenset()  # names of `SIGNALS`
+    external: tuple[Triple, Triple] = IDLE  # the two phases of column 1
+    internal: tuple[Triple, Triple] = IDLE  # those of the other columns
 
     @property
     def system_field(self) -> int:

@@ -22,15 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A command or an answer of a script.
+    """A command or an answer of a script."""
 
-    Args:
-        text: of it.
-        line: in the script, from 1.
-    """
-
-    text: str
-    line: int
+    text: str  # of it
+    line: int  # in the script, from 1
 
     @property
     def answers(self) -> bool:

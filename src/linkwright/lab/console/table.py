@@ -23,41 +23,26 @@ Value = str | bool | int | float
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command gives.
+    """What a command gives."""
 
-    Args:
-        text: for people; lines.
-        data: for programs: numbers, texts, lists and mappings alone.
-    """
-
-    text: str = ""
-    data: Any = None
+    text: str = ""  # for people; lines
+    data: Any = None  # for programs: numbers, texts, lists and mappings alone
 
 
 @dataclass(frozen=True, slots=True)
 class CommandArgument:
-    """An argument of a command.
+    """An argument of a command."""
 
-    Args:
-        name: of it.
-        help: what it is.
-        default: value where it is not given, which also says its type; a type alone where it must
-            be given or asked for; a function of the laboratory where it depends on it.
-        unit: of a number.
-        choices: words that it may be, of a laboratory.
-        optional: whether it stays None where it is not given.
-        rest: whether it is all words that are left.
-        asked: whether a dialogue asks for it although it has a default.
-    """
-
-    name: str
-    help: str
+    name: str  # of it
+    help: str  # what it is
+    # value where it is not given, which also says its type; a type alone where it must be given or
+    # asked for; a function of the laboratory where it depends on it
     default: Value | type | Callable[[Lab], Value]
-    unit: str = ""
-    choices: Callable[[Lab], Iterable[str]] | None = None
-    optional: bool = False
-    rest: bool = False
-    asked: bool = True
+    unit: str = ""  # of a number
+    choices: Callable[[Lab], Iterable[str]] | None = None  # words that it may be, of a laboratory
+    optional: bool = False  # whether it stays None where it is not given
+    rest: bool = False  # whether it is all words that are left
+    asked: bool = True  # whether a dialogue asks for it although it has a default
 
     def usual(self, lab: Lab | None) -> Value | None:
         """Return the default in a laboratory; None where there is none."""
@@ -104,46 +89,32 @@ class CommandArgument:
 
 @dataclass(frozen=True, slots=True)
 class NamedArguments:
-    """Arguments `name=value` whose names the laboratory knows: joints, parameters of a task.
+    """Arguments `name=value` whose names the laboratory knows: joints, parameters of a task."""
 
-    Args:
-        name: of what is named, in the plural.
-        units: unit by name, of a laboratory and the other arguments.
-        types: a value of the type of each, by name; numbers where it is missing.
-    """
-
-    name: str
+    name: str  # of what is named, in the plural
+    # unit by name, of a laboratory and the other arguments
     units: Callable[[Lab, Mapping[str, Any]], Mapping[str, str]]
+    # a value of the type of each, by name; numbers where it is missing
     types: Callable[[Lab, Mapping[str, Any]], Mapping[str, Any]] = lambda lab, given: {}
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleCommand:
-    """A command.
+    """A command."""
 
-    Args:
-        name: as it is typed.
-        help: one line for `man`.
-        function: carries it out: called with the laboratory and the arguments by name.
-        arguments: in order.
-        short: other names.
-        pairs: further arguments by names of the laboratory; the function gets them as `pairs`.
-        dialogue: whether all arguments are asked for where none is given.
-        beside: whether it may run while another command runs: it changes nothing, or it stops
-            what moves.
-        group: heading in `man`.
-        lone: what stands for one word without a name, where that means something else.
-    """
-
-    name: str
-    help: str
+    name: str  # as it is typed
+    help: str  # one line for `man`
+    # carries it out: called with the laboratory and the arguments by name
     function: Callable[..., Answer | str | None]
-    arguments: tuple[CommandArgument, ...] = ()
-    short: tuple[str, ...] = ()
+    arguments: tuple[CommandArgument, ...] = ()  # in order
+    short: tuple[str, ...] = ()  # other names
+    # further arguments by names of the laboratory; the function gets them as `pairs`
     pairs: NamedArguments | None = None
-    dialogue: bool = False
+    dialogue: bool = False  # whether all arguments are asked for where none is given
+    # whether it may run while another command runs: it changes nothing, or it stops what moves
     beside: bool = False
-    group: str = "own"
+    group: str = "own"  # heading in `man`
+    # what stands for one word without a name, where that means something else
     lone: Callable[[str], list[str]] | None = None
 
     @property
@@ -164,23 +135,15 @@ class ConsoleCommand:
 
 @dataclass(frozen=True, slots=True)
 class CommandCall:
-    """A line that was read.
+    """A line that was read."""
 
-    Args:
-        command: that it names.
-        given: values by argument.
-    """
-
-    command: ConsoleCommand
-    given: Mapping[str, Any]
+    command: ConsoleCommand  # that it names
+    given: Mapping[str, Any]  # values by argument
 
 
 @dataclass(slots=True)
 class CommandTable:
     """Commands by name.
-
-    Args:
-        commands: in order.
 
     >>> table = CommandTable()
     >>> def wag(lab, times: int = 3) -> str:
@@ -194,7 +157,7 @@ class CommandTable:
     linkwright.InputError: there is no command 'wog'; did you mean 'wag'?
     """
 
-    commands: dict[str, ConsoleCommand] = field(default_factory=dict)
+    commands: dict[str, ConsoleCommand] = field(default_factory=dict)  # in order
     names: dict[str, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[ConsoleCommand]:

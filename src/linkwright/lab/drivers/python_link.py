@@ -17,10 +17,7 @@ _END = 2.0  # s, to let go of the robot
 
 
 class PythonDriver(SharedDriver):
-    """A class of a Python file that drives a robot, in a process of its own.
-
-    Units: `within` in s.
-    """
+    """A class of a Python file that drives a robot, in a process of its own (`within` in s)."""
 
     def __init__(self, place: DriverPlace, layout: DriverLayout, *, within: float = _START) -> None:
         super().__init__(place, layout, within=max(within, _START))

@@ -125,10 +125,9 @@ def planned(
     period: Expr,
     jerk: Sequence[Expr] = (),
 ) -> tuple[Expr, Expr, Expr, Expr]:
-    """Return speed, ramp and the needs for ramps of a leg from rest to rest within limits.
+    """Return x, half the time of a ramp, c and k of a leg from rest to rest within limits.
 
-    Returns:
-        x, half the time of a ramp, and c and k: at the speed x it takes c x and sqrt(k x) at least.
+    At the speed x it takes c x and sqrt(k x) at least.
     """
     slow = maximum(*(absolute(d) / v for d, v in zip(way, speed, strict=True)), ZERO)
     heavy = maximum(*(absolute(d) / a for d, a in zip(way, acceleration, strict=True)), ZERO)

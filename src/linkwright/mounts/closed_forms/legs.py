@@ -120,23 +120,14 @@ class Legs:
 
 
 class LegPose(NamedTuple):
-    """What follows from the mirror plane.
+    """What follows from the mirror plane."""
 
-    Attributes:
-        arms: angles of the lower arms from the vertical, ... x 3, rad.
-        slack: what is left until an arm does not reach the plane, ... x 3, as a fraction.
-        elbows: the ball joints, ... x 3 x 3, m.
-        by_normal: derivatives of the arms along changes of the normal, ... x 3 x 3.
-        by_distance: derivatives of the arms by the distance D, ... x 3, rad/m.
-        by_plane: derivatives of the lengths between elbows 12, 23, 31 along the normal, m.
-    """
-
-    arms: Array
-    slack: Array
-    elbows: Array
-    by_normal: Array
-    by_distance: Array
-    by_plane: Array
+    arms: Array  # angles of the lower arms from the vertical, ... x 3, rad
+    slack: Array  # what is left until an arm does not reach the plane, ... x 3, as a fraction
+    elbows: Array  # the ball joints, ... x 3 x 3, m
+    by_normal: Array  # derivatives of the arms along changes of the normal, ... x 3 x 3
+    by_distance: Array  # derivatives of the arms by the distance D, ... x 3, rad/m
+    by_plane: Array  # derivatives of the lengths between elbows 12, 23, 31 along the normal, m
 
 
 def leg_pose(

@@ -41,30 +41,20 @@ FUNCTIONS = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotFunction:
-    """What can be called in a slot.
+    """What can be called in a slot."""
 
-    Args:
-        name: of it, for messages.
-        call: the function in Python.
-        address: of its native code; 0 where Python is called.
-        keep: what keeps the native code valid.
-        bind: makes a function of nothing from views of time, arguments and results, for memory
-            that stays where it is.
-        program: that native code was made from.
-        taped: whether the results of native code go on the tape, as those of Python do.
-        context: address that native code is called with, or 0.
-        complains: makes what is told of results of which one is not finite, from them and its
-            place among them; told by the names of the System by default.
-    """
-
-    name: str
-    call: Call
-    address: int = 0
-    keep: object = None
+    name: str  # of it, for messages
+    call: Call  # the function in Python
+    address: int = 0  # of its native code; 0 where Python is called
+    keep: object = None  # what keeps the native code valid
+    # makes a function of nothing from views of time, arguments and results, for memory that stays
+    # where it is
     bind: Callable[[Array, Array, Array], Callable[[], None]] | None = None
-    program: Program | None = None
-    taped: bool = False
-    context: int = 0
+    program: Program | None = None  # that native code was made from
+    taped: bool = False  # whether the results of native code go on the tape, as those of Python do
+    context: int = 0  # address that native code is called with, or 0
+    # makes what is told of results of which one is not finite, from them and its place among them;
+    # told by the names of the System by default
     complains: Callable[[Array, int], Error] | None = None
 
 
@@ -241,10 +231,7 @@ class CalledFunctions:
         return (address, 0) if self._wrap is None else self._wrap(i, address)
 
     def values(self, i: int, t: float, numbers: Array) -> Array:
-        """Return what the function of a tick gives, checked.
-
-        Units: `t` in s.
-        """
+        """Return what the function of a tick gives, checked (`t` in s)."""
         tick = self._ticks[i]
         if tick.foreign is not None:
             return foreign_values(tick, t, numbers.tolist())

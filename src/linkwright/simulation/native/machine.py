@@ -52,34 +52,21 @@ _GUARDED = 64
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a System is run.
+    """How a System is run."""
 
-    Args:
-        method: how it is integrated.
-        until: the last base tick.
-        end: when the run ends, s, where that is before the last base tick; infinite where it is
-            at the last base tick.
-        step: the longest step of a method with fixed steps, s.
-        every: base ticks from one sample to the next, 0 for none.
-        relative: tolerance of an adaptive method, relative to the size of a state.
-        absolute: the same where a state is near zero.
-        scaled: whether `absolute` is less where all states are small.
-        first_step: of an adaptive method, s; 0 to find one.
-        seed: of noise.
-        most_steps: of each run of a batch with an adaptive method.
-    """
-
-    method: Method
-    until: int
-    step: float
-    every: int = 1
-    relative: float = 1e-8
-    absolute: float = 1e-10
-    first_step: float = 0.0
-    seed: int = 0
-    most_steps: float = math.inf
+    method: Method  # how it is integrated
+    until: int  # the last base tick
+    step: float  # the longest step of a method with fixed steps, s
+    every: int = 1  # base ticks from one sample to the next, 0 for none
+    relative: float = 1e-8  # tolerance of an adaptive method, relative to the size of a state
+    absolute: float = 1e-10  # the same where a state is near zero
+    first_step: float = 0.0  # of an adaptive method, s; 0 to find one
+    seed: int = 0  # of noise
+    most_steps: float = math.inf  # of each run of a batch with an adaptive method
+    # when the run ends, s, where that is before the last base tick; infinite where it is at the
+    # last base tick
     end: float = math.inf
-    scaled: bool = False
+    scaled: bool = False  # whether `absolute` is less where all states are small
 
     def times(self, rows: NDArray[np.int64], tick_seconds: float) -> NDArray[np.float64]:
         """Return the times of samples, s."""

@@ -24,27 +24,17 @@ from linkwright.base.errors import Error
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """An integration method.
+    """An integration method."""
 
-    Args:
-        name: how it is asked for.
-        order: of the error of a step's result.
-        evaluations: of the derivative in a step.
-        adaptive: whether steps are as long as the error allows.
-        implicit: whether the step is one of `linkwright.simulation.native.implicit`.
-        interpolates: whether samples inside a step are interpolated.
-        in_turn: whether coordinates and the other states move in turn.
-        note: what is to be said of a run in which turning bodies carry turning bodies, or a body
-            turns freely; empty for nothing.
-    """
-
-    name: str
-    order: int
-    evaluations: int
-    adaptive: bool = False
-    implicit: bool = False
-    interpolates: bool = False
-    in_turn: bool = False
+    name: str  # how it is asked for
+    order: int  # of the error of a step's result
+    evaluations: int  # of the derivative in a step
+    adaptive: bool = False  # whether steps are as long as the error allows
+    implicit: bool = False  # whether the step is one of `linkwright.simulation.native.implicit`
+    interpolates: bool = False  # whether samples inside a step are interpolated
+    in_turn: bool = False  # whether coordinates and the other states move in turn
+    # what is to be said of a run in which turning bodies carry turning bodies, or a body turns
+    # freely; empty for nothing
     note: str = ""
 
     @property

@@ -94,44 +94,20 @@ class Samples:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """A run that has ended.
+    """A run that has ended."""
 
-    Args:
-        samples: what was recorded.
-        time: where it ended, s.
-        x: the continuous states there, by name.
-        d: the discrete states and held outputs, by name.
-        steps: accepted steps.
-        rejected: steps that were tried again.
-        events: what happened when.
-        stop: why it ended before its time, or None.
-    """
-
-    samples: Samples
-    time: float
-    x: dict[str, float]
-    d: dict[str, float]
-    steps: int
-    rejected: int
-    events: tuple[Happened, ...] = ()
-    stop: StopReason | None = None
+    samples: Samples  # what was recorded
+    time: float  # where it ended, s
+    x: dict[str, float]  # the continuous states there, by name
+    d: dict[str, float]  # the discrete states and held outputs, by name
+    steps: int  # accepted steps
+    rejected: int  # steps that were tried again
+    events: tuple[Happened, ...] = ()  # what happened when
+    stop: StopReason | None = None  # why it ended before its time, or None
 
 
 class Session:
-    """A native run of a System.
-
-    Args:
-        phases: the flattened System.
-        settings: how it is run, or the end time in s; the last base tick is cut short where that
-            lies between two.
-        initial: where states start, by name.
-        values: parameters, by name.
-        inputs: inputs from outside, by name.
-        run: the number of the run, on which noise depends too.
-        rows: room for samples between two visits of Python.
-        fallback: what says how to go on where the phases are not to be trusted; they are its own.
-        more: settings by name, as those of `RunSettings`.
-    """
+    """A native run of a System; `settings` may be its end in s, which may cut a tick short."""
 
     def __init__(
         self,
@@ -215,11 +191,6 @@ class Session:
 
         It is called where the slot's input `number` is that; the exchange is the change of that
         input, which enters at one tick.
-
-        Args:
-            slot: the name of the member.
-            number: from 1 on; one that is called at present must not be given again.
-            function: what `native_function` or `python_function` made.
         """
         for _, machine in self._machines:
             machine.called.install(machine.called.slot(slot), number, function)
@@ -230,28 +201,16 @@ class Session:
         return called.sizes(called.slot(slot))
 
     def note_samples(self, count: int) -> None:
-        """Go on counting samples where whoever drove the machine took them away.
-
-        Args:
-            count: of all so far.
-        """
+        """Go on counting samples where whoever drove the machine took them away."""
         self._sampled = count
 
     def extend(self, tick: int) -> None:
-        """Let the run end at a base tick, earlier or later than before.
-
-        Args:
-            tick: the last one.
-        """
+        """Let the run end at a base tick, earlier or later than before."""
         self.machine.extend(tick)
         self.done = self.stop is not None
 
     def set(self, values: Mapping[str, float]) -> None:
-        """Change parameters and inputs from here on; all of them, or none where one is unknown.
-
-        Args:
-            values: by name.
-        """
+        """Change parameters and inputs from here on; all of them, or none where one is unknown."""
         places = {s.name: ("p", i) for i, s in enumerate(self.phases.p)}
         places |= {s.name: ("w", i) for i, s in enumerate(self.phases.w)}
         known = set(places) | ({} if self.fallback is None else self.fallback.values).keys()
@@ -273,22 +232,14 @@ class Session:
         self._forget()
 
     def refuse(self, values: Mapping[str, float]) -> None:
-        """Refuse values with which parameters make no sense.
-
-        Args:
-            values: by name; what is no parameter may be anything.
-        """
+        """Refuse values with which parameters make no sense."""
         names = names_of(self.phases.p)
         if self.phases.check is not None and not values.keys().isdisjoint(names):
             now = zip(names, map(float, self.machine.rows_of("p")[0]), strict=True)
             self.phases.check({**dict(now), **values})
 
     def move(self, x: Mapping[str, float]) -> None:
-        """Put continuous states elsewhere, such as coordinates onto loops that have changed.
-
-        Args:
-            x: by name; states that are not given stay.
-        """
+        """Put continuous states elsewhere, such as coordinates onto loops that have changed."""
         names = names_of(self.phases.x)
         for name in x:
             if name not in names:

@@ -16,26 +16,17 @@ Row = tuple[Fraction | float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Tableau:
-    """An explicit Runge-Kutta method.
+    """An explicit Runge-Kutta method."""
 
-    Args:
-        nodes: c, the times of the stages as parts of the step.
-        stages: for each stage after the first the weights of those before it.
-        weights: b, of the result.
-        order: of the result.
-        errors: for each estimate of the error the weights of the stages, and of the rate at the
-            end as the last one; none for a method with fixed steps.
-        error_order: of the estimate.
-        middle: weights for the last coefficient of the interpolant of dopri5; none for no
-            interpolant.
-    """
-
-    nodes: Row
-    stages: tuple[Row, ...]
-    weights: Row
-    order: int
+    nodes: Row  # c, the times of the stages as parts of the step
+    stages: tuple[Row, ...]  # for each stage after the first the weights of those before it
+    weights: Row  # b, of the result
+    order: int  # of the result
+    # for each estimate of the error the weights of the stages, and of the rate at the end as the
+    # last one; none for a method with fixed steps
     errors: tuple[Row, ...] = ()
-    error_order: int = 0
+    error_order: int = 0  # of the estimate
+    # weights for the last coefficient of the interpolant of dopri5; none for no interpolant
     middle: Row = ()
 
 

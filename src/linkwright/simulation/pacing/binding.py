@@ -86,19 +86,12 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopPlace:
-    """Where a loop stood after a tick, by name.
+    """Where a loop stood after a tick, by name."""
 
-    Args:
-        tick: base ticks since the start of the session; -1 before the first.
-        x: continuous states.
-        d: discrete states and held outputs.
-        w: inputs.
-    """
-
-    tick: int
-    x: Mapping[str, float]
-    d: Mapping[str, float]
-    w: Mapping[str, float]
+    tick: int  # base ticks since the start of the session; -1 before the first
+    x: Mapping[str, float]  # continuous states
+    d: Mapping[str, float]  # discrete states and held outputs
+    w: Mapping[str, float]  # inputs
 
 
 def _hold(t: float, arguments: Array, results: Array) -> None:

@@ -100,10 +100,7 @@ class _Frames:
 
 
 def motion_listing(need: Requirement, every: float | None = None) -> str:
-    """Return the listing of the motion.
-
-    Units: `every` in s.
-    """
+    """Return the listing of the motion (`every` in s)."""
     return "\n".join(_motion_lines(need, samples_at(need, every))) + "\n"
 
 

@@ -118,10 +118,7 @@ def start_of(robot: Robot, task: Task) -> Array:
 
 
 def sampled(robot: Robot, task: Task, step: float, tool: ToolOptions) -> SampledMotion:
-    """Return a task as a robot carries it out.
-
-    Units: `step` in s.
-    """
+    """Return a task as a robot carries it out (`step` in s)."""
     refuse_unsuited(robot)
     refuse_unfit(robot, task)
     if not 0 < step < math.inf:
