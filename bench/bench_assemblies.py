@@ -20,7 +20,7 @@ import linkwright as lw
 from bench.measure import Row
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.homotopy.tracking import SHORTEST, TOLERANCE, track
-from linkwright.parallel.assembly_modes import assemblies, prepared
+from linkwright.parallel.assembly_modes import find_assemblies, prepared
 from linkwright.parallel.polynomials import CHART
 
 TITLE = "Assemblies of a Stewart platform"
@@ -48,7 +48,7 @@ def run() -> list[Row]:
     for k in range(GEOMETRIES + 1):
         values, legs = _geometry(m, rng)
         start = time.perf_counter()
-        found = assemblies(m, legs, values)
+        found = find_assemblies(m, legs, values)
         if k == 0:
             continue  # the code is loaded
         times.append(time.perf_counter() - start)

@@ -9,7 +9,7 @@ from scipy import ndimage
 
 from bench.measure import Row, interleaved
 from linkwright import Mechanism, load, simulate
-from linkwright.elements import DiscTarget, PictureMaker, PinholeCamera, regions
+from linkwright.elements import DiscTarget, PictureMaker, PinholeCamera, find_regions
 
 TITLE = "Sight"
 _SIDE, _TARGETS = 512, 10
@@ -31,10 +31,10 @@ def run() -> list[Row]:
         which = np.arange(1, count + 1)
         return ndimage.sum(picture, label, which), ndimage.center_of_mass(picture, label, which)
 
-    assert len(regions(picture)) == _TARGETS
+    assert len(find_regions(picture)) == _TARGETS
     times = interleaved(
         {
-            "ours": lambda: regions(picture),
+            "ours": lambda: find_regions(picture),
             "peer": labeled,
             "label": lambda: ndimage.label(picture),
             "draw": lambda: maker.frame(outline),

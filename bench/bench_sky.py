@@ -10,7 +10,15 @@ from importlib.resources import files
 import numpy as np
 
 from bench.measure import Row, interleaved
-from linkwright.mounts import Orbit, Pass, Site, compare_mounts, mount_axes, passage, serial_axes
+from linkwright.mounts import (
+    Orbit,
+    Pass,
+    Site,
+    compare_mounts,
+    keyhole_passage,
+    mount_axes,
+    serial_axes,
+)
 from linkwright.mounts.closed_forms import arm_angles, jack_lengths, member_lengths
 from linkwright.mounts.element_files import parse_orbits
 from linkwright.mounts.orbits import propagated
@@ -157,7 +165,7 @@ def _keyholes() -> list[Row]:
     off, losing = 0.0, 0
     axes = serial_axes("alt-az")
     for path, one in zip(passes, found.followings["alt-az"], strict=True):
-        wanted = passage(axes, path, SPEED).lost(BEAM / 2)
+        wanted = keyhole_passage(axes, path, SPEED).lost(BEAM / 2)
         if max(wanted, one.lost) > 0:
             losing += 1
             off = max(off, abs(one.lost - wanted) / max(wanted, 1e-9))

@@ -29,7 +29,7 @@ def overhead() -> Trajectory:
 
 def run() -> list[Row]:
     """Measure a run on one core, by the time that the processor spent on it."""
-    s = lw.mounts.tracking(lw.load("mount-prismatic"), overhead())
+    s = lw.mounts.track_pass(lw.load("mount-prismatic"), overhead())
     rows = []
     for form in ("auto", "independent"):
         made = lw.simulate(s, 0.01, method="rk4", form=form, every=20)

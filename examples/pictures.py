@@ -202,7 +202,7 @@ def _tracked(folder: Path) -> Path:
     """Record the beginning of a pass that a mount tracks; return the file."""
     path = folder / f"{TRACKING}.npz"
     if not path.exists():
-        system = lw.mounts.tracking(lw.load(MOUNT), _passes()[0], beamwidth=0.8)
+        system = lw.mounts.track_pass(lw.load(MOUNT), _passes()[0], beamwidth=0.8)
         lw.simulate(system, 2.0, method="rk4", every=20).save(path)
     return path
 

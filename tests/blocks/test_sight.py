@@ -370,7 +370,7 @@ def test_depth_from_counted_pixels_is_within_two_percent_over_a_range() -> None:
     maker, scale = elements.PictureMaker(camera), elements.PixelScale(1 / 800, 1 / 560)
     for u in np.geomspace(0.25, 2.0, 12):
         outline = [0.04, 0, 0, 0, 0.04, 0, 0.02 * u, -0.03 * u, u]
-        (region,) = elements.regions(maker.frame(outline))
+        (region,) = elements.find_regions(maker.frame(outline))
         assert elements.depth_from_area(AREA, region.area, scale) == pytest.approx(u, rel=0.02)
 
 
@@ -379,11 +379,11 @@ def test_scales_of_pixels_are_calibrated_from_known_steps() -> None:
     places = [(0.0, 0.0), (0.1, 0.0), (0.1, 0.1), (-0.1, 0.05)]
     seen = [picture("disc", {"z": 1.5, "x": x, "y": y}, size0=0.02) for x, y in places]
     rows = [(each["u[0]"], each["v[0]"]) for each in seen]
-    found = elements.calibrated_scale(places, rows, 1.5)
+    found = elements.calibrate_scale(places, rows, 1.5)
     assert found.focal == pytest.approx((500, 400), rel=1e-9)
     assert found.across != found.down
     with pytest.raises(lw.Error, match="not moved along its columns"):
-        elements.calibrated_scale([(0, 0), (1, 0), (2, 0)], [(0, 0), (9, 0), (18, 0)], 1.0)
+        elements.calibrate_scale([(0, 0), (1, 0), (2, 0)], [(0, 0), (9, 0), (18, 0)], 1.0)
     with pytest.raises(lw.Error, match="nothing is seen"):
         elements.depth_from_area(AREA, 0.0, found)
 
@@ -415,13 +415,13 @@ def _outlier(row: int) -> Any:
 )
 def test_pictures_that_contradict_their_scales_are_refused(seen: Any, message: str) -> None:
     with pytest.raises(lw.Error, match=message):
-        elements.calibrated_scale(STEPS, seen, 1.0)
+        elements.calibrate_scale(STEPS, seen, 1.0)
 
 
 def test_a_calibration_takes_noise_up_to_its_tolerance_and_refuses_junk() -> None:
     noisy = SEEN + np.random.default_rng(2).normal(size=SEEN.shape) * 0.5
-    assert elements.calibrated_scale(STEPS, noisy, 1.0).focal == pytest.approx((800, 600), rel=0.01)
-    elements.calibrated_scale(STEPS, _outlier(2), 1.0, tolerance=60.0)
+    assert elements.calibrate_scale(STEPS, noisy, 1.0).focal == pytest.approx((800, 600), rel=0.01)
+    elements.calibrate_scale(STEPS, _outlier(2), 1.0, tolerance=60.0)
     line = STEPS[:, :1] * (1, 1)
     for moved, seen, distance, message in (
         (STEPS, SEEN, "1 m", "distance is '1 m'; give a positive number, m, or 6 of them"),
@@ -432,7 +432,7 @@ def test_a_calibration_takes_noise_up_to_its_tolerance_and_refuses_junk() -> Non
         (line, line * 800, 1.0, "lie on one line"),
     ):
         with pytest.raises(lw.Error, match=message):
-            elements.calibrated_scale(moved, cast("Any", seen), cast("Any", distance))
+            elements.calibrate_scale(moved, cast("Any", seen), cast("Any", distance))
 
 
 def test_laws_of_pictures_refuse_reflections_and_goals_outside() -> None:

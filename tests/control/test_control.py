@@ -25,7 +25,7 @@ from linkwright.control import (
     StateFeedback,
     StateSpace,
     TransferFunction,
-    discretized,
+    discretize,
     dlqe,
     dlqr,
     lqe,
@@ -141,7 +141,7 @@ def test_discrete_lqr_and_the_hold_are_those_of_python_control(seed: int) -> Non
     a, b, c = random_system(seed)
     Q, R = np.eye(4), np.eye(2)
     held = control.c2d(control.ss(a, b, c, 0), 0.05, "zoh")
-    ad, bd = discretized(a, b, 0.05)
+    ad, bd = discretize(a, b, 0.05)
     np.testing.assert_allclose(ad, held.A, rtol=1e-10)
     np.testing.assert_allclose(bd, held.B, rtol=1e-10)
     np.testing.assert_allclose(dlqr(ad, bd, Q, R).gain, control.dlqr(ad, bd, Q, R)[0], rtol=1e-7)
@@ -153,7 +153,7 @@ def test_kalman_gains_are_those_of_python_control(seed: int) -> None:
     W, V = np.diag([1.0, 0.5, 2, 1]), np.diag([0.1, 0.2])
     L, P, _ = control.lqe(a, np.eye(4), c, W, V)
     np.testing.assert_allclose(lqe(a, c, W, V).gain, L, rtol=1e-7, atol=1e-9)
-    ad, _ = discretized(a, np.eye(4), 0.05)
+    ad, _ = discretize(a, np.eye(4), 0.05)
     L, P, E = control.dlqe(ad, np.eye(4), c, W, V)
     found = dlqe(ad, c, W, V)
     np.testing.assert_allclose(found.cost, P, rtol=1e-7)

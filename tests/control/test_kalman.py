@@ -17,9 +17,9 @@ from linkwright.control import (
     KalmanFilter,
     SteadyKalmanFilter,
     consistency_band,
-    corrected,
+    correct,
     inside,
-    predicted,
+    predict,
     whiteness,
 )
 from linkwright.control.covariances import FORMS, CorrectionForm
@@ -90,8 +90,8 @@ def test_v8_the_scalar_filter_in_every_form(form: CorrectionForm) -> None:
     """Check 59."""
     x, P = np.zeros(1), np.full((1, 1), 100.0)
     for k, z in enumerate([1.0, 1.2, 0.9]):
-        x, P = predicted(x, P, [[1.0]], 0.04)
-        now = corrected(x, P, [z], [[1.0]], 0.25, form=form)
+        x, P = predict(x, P, [[1.0]], 0.04)
+        now = correct(x, P, [z], [[1.0]], 0.25, form=form)
         x, P = now.x, now.covariance
         assert P[0, 0] == pytest.approx(V8["P"][k], abs=5e-11)
         assert x[0] == pytest.approx(V8["x"][k], abs=5e-11)
@@ -120,8 +120,8 @@ def test_information_and_scalar_forms_are_josephs_on_v11() -> None:
     for form in FORMS:
         x, P, nis = np.zeros(8), 100.0 * np.eye(8), 0.0
         for row in z:
-            x, P = predicted(x, P, phi, q, theta=theta, u=[4.0, *row])
-            now = corrected(x, P, row, h, SENSOR**2, form=form)
+            x, P = predict(x, P, phi, q, theta=theta, u=[4.0, *row])
+            now = correct(x, P, row, h, SENSOR**2, form=form)
             x, P, nis = now.x, now.covariance, now.nis
         scale = np.sqrt(np.diag(P))
         ends[form] = (x / scale, P / np.outer(scale, scale), nis)
@@ -151,13 +151,13 @@ def test_the_block_is_the_filter_of_plain_matrices() -> None:
     for n, t in enumerate(run.times):
         z = np.array([np.sin((k + 2) * t) + k for k in range(3)])
         rows = [0, 1, 2] if n % 3 == 0 else [0, 1]
-        now = corrected(x, P, z[rows], h[rows], R[np.ix_(rows, rows)])
+        now = correct(x, P, z[rows], h[rows], R[np.ix_(rows, rows)])
         for i in range(4):
             assert run[f"kalman.x[{i}]"][n] == pytest.approx(now.x[i], abs=1e-9)
             sigma = np.sqrt(now.covariance[i, i])
             assert run[f"kalman.sigma[{i}]"][n] == pytest.approx(sigma, abs=1e-9)
         assert run["kalman.nis"][n] == pytest.approx(now.nis, rel=1e-8)
-        x, P = predicted(now.x, now.covariance, phi, q, theta=theta, u=[np.cos(t)])
+        x, P = predict(now.x, now.covariance, phi, q, theta=theta, u=[np.cos(t)])
 
 
 def test_v11_where_the_filter_settles() -> None:
@@ -303,15 +303,15 @@ def test_the_covariance_stays_positive_where_it_is_badly_conditioned() -> None:
 def test_exact_sensors_are_taken_as_exact_or_refused_with_a_number() -> None:
     """Check 64."""
     for form in ("joseph", "scalar"):
-        now = corrected([0.0, 1.0], np.eye(2), [3.0], [[1.0, 0.0]], 0.0, form=form)
+        now = correct([0.0, 1.0], np.eye(2), [3.0], [[1.0, 0.0]], 0.0, form=form)
         assert now.x.tolist() == [3.0, 1.0]
-        again = corrected(now.x, now.covariance, [3.0], [[1.0, 0.0]], 0.0, form=form)
+        again = correct(now.x, now.covariance, [3.0], [[1.0, 0.0]], 0.0, form=form)
         assert again.x.tolist() == [3.0, 1.0]
         assert again.nis == 0.0
     with pytest.raises(DomainError, match=r"0 has no noise.*\[R503\]"):
-        corrected([0.0, 1.0], np.eye(2), [3.0], [[1.0, 0.0]], 0.0, form="information")
+        correct([0.0, 1.0], np.eye(2), [3.0], [[1.0, 0.0]], 0.0, form="information")
     with pytest.raises(DomainError, match=r"covariance is singular.*\[R503\]"):
-        corrected([0.0, 1.0], [1.0, 0.0], [3.0], [[1.0, 0.0]], 1.0, form="information")
+        correct([0.0, 1.0], [1.0, 0.0], [3.0], [[1.0, 0.0]], 1.0, form="information")
     with pytest.raises(DomainError, match=r"no noise in sensor 0.*\[R503\]"):
         SteadyKalmanFilter([[1.0]], [[1.0]], 1.0, 0.0)
     s = lw.System(name="s", base=10)
@@ -355,4 +355,4 @@ def test_statistics_of_too_little_are_refused_by_number() -> None:
     with pytest.raises(BlockError, match=r"\[R506\]"):
         inside([[np.nan]], 2)
     with pytest.raises(BlockError, match=r"there is no form 'jozeph'.*'joseph'.*\[R505\]"):
-        corrected([0.0], 1.0, [0.0], [[1.0]], 1.0, form="jozeph")  # type: ignore[arg-type]
+        correct([0.0], 1.0, [0.0], [[1.0]], 1.0, form="jozeph")  # type: ignore[arg-type]

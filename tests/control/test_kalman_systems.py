@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.algebra import Expr, sin, tanh, total, where
 from linkwright.blocks import Block
-from linkwright.control import Measurement, corrected, inside, predicted
+from linkwright.control import Measurement, correct, inside, predict
 from linkwright.system.controllers import controller_phases
 from tests.backends.test_firmware import Firmware
 from tests.oracles.joint_chain import PROCESS, SENSOR, STATES, blocks
@@ -231,7 +231,7 @@ def test_sensors_that_are_slow_or_late(kind: Any) -> None:
     assert len(f.state_names) == 5
     found = estimates(plant, f, ["0.1*sin(3*t)", "0.3*cos(3*t)"], "sin(t)", 1.0)
     model = lw.linearize(plant)
-    phi, theta = lw.control.discretized(model.a, model.b, 0.01)
+    phi, theta = lw.control.discretize(model.a, model.b, 0.01)
     whole = np.zeros((5, 5))
     whole[:2, :2], whole[2, 0], whole[3, 2], whole[4, 3] = phi, 1.0, 1.0, 1.0
     x = np.array([float(f.discrete_states[p].initial.data) for p in f._prior])
@@ -242,11 +242,11 @@ def test_sensors_that_are_slow_or_late(kind: Any) -> None:
         t = n / 100
         rows = [0, 1] if n % 4 == 0 else [0]
         z = np.array([0.1 * np.sin(3 * t), 0.3 * np.cos(3 * t)])
-        now = corrected(x, P, z[rows], h[rows], r[np.ix_(rows, rows)])
+        now = correct(x, P, z[rows], h[rows], r[np.ix_(rows, rows)])
         for i in range(5):
             assert found[f"kalman.x[{i}]"][n] == pytest.approx(now.x[i], abs=1e-7)
         u = np.vstack([theta, np.zeros((3, 1))])
-        x, P = predicted(now.x, now.covariance, whole, [0, 9e-4, 0, 0, 0], theta=u, u=[np.sin(t)])
+        x, P = predict(now.x, now.covariance, whole, [0, 9e-4, 0, 0, 0], theta=u, u=[np.sin(t)])
 
 
 # -- a drive with a gap ----------------------------------------------------------------------------

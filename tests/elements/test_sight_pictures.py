@@ -10,7 +10,7 @@ from scipy import ndimage
 
 import linkwright as lw
 from linkwright import elements
-from linkwright.elements import regions
+from linkwright.elements import find_regions
 
 TILTED = [0.11, 0.0, 0.03, 0.02, 0.09, -0.02]
 """Axes of a target along those of a camera, m."""
@@ -36,7 +36,7 @@ def at(x: float, y: float, z: float = 1.0) -> list[float]:
 @pytest.mark.parametrize("density", [0.0, 0.03, 0.4, 0.6, 1.0])
 def test_regions_are_those_of_another_program(density: float, diagonal: bool) -> None:
     picture = np.random.default_rng(3).random((37, 53)) < density
-    found = regions(picture, diagonal=diagonal)
+    found = find_regions(picture, diagonal=diagonal)
     label, count = ndimage.label(picture, np.ones((3, 3)) if diagonal else None)
     assert len(found) == count
     want = []
@@ -56,9 +56,9 @@ def test_regions_are_those_of_another_program(density: float, diagonal: bool) ->
 def test_regions_tell_what_is_cut_by_the_edge_and_leave_out_what_is_small() -> None:
     picture = np.zeros((8, 8))
     picture[2:4, 2:4] = picture[7, 7] = 1
-    whole, corner = regions(picture)
+    whole, corner = find_regions(picture)
     assert (whole.cut, corner.cut) == (False, True)
-    assert regions(picture, least=2) == (whole,)
+    assert find_regions(picture, least=2) == (whole,)
     assert elements.nearest_region((whole, corner), 7, 7) == corner
     assert elements.nearest_region((whole, corner), 5, 5, within=0.5) is None
 
@@ -68,7 +68,7 @@ def test_regions_tell_what_is_cut_by_the_edge_and_leave_out_what_is_small() -> N
 )
 def test_what_is_no_picture_is_refused(picture: Any) -> None:
     with pytest.raises(lw.Error, match="picture"):
-        regions(picture)
+        find_regions(picture)
 
 
 # -- drawings --------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def test_a_drawn_disc_and_polygon_have_the_moments_of_their_exact_pictures() -> 
     corners = [(-0.1, -0.1), (0.12, -0.08), (0.1, 0.1), (-0.02, 0.02)]
     both = maker(elements.DiscTarget(0.1), elements.PolygonTarget(corners))
     outline = [*at(-0.2, 0.05), *[10 * x for x in TILTED], 0.2, -0.1, 0.9]
-    by_place = sorted(regions(both.frame(outline), least=100), key=lambda r: r.u)
+    by_place = sorted(find_regions(both.frame(outline), least=100), key=lambda r: r.u)
     phi = np.linspace(0, 2 * np.pi, 4000, endpoint=False)
     for found, numbers, edge in (
         (by_place[0], outline[:9], np.column_stack([np.cos(phi), np.sin(phi)])),
@@ -96,7 +96,7 @@ def test_a_drawn_disc_and_polygon_have_the_moments_of_their_exact_pictures() -> 
 def test_a_target_across_or_behind_the_camera_is_drawn_as_far_as_it_is_in_view() -> None:
     assert not DISC.frame([0.1, 0, 0, 0, 0.1, 0, 0, 0, -1]).any()
     across = DISC.frame([0.0, 0, 0.3, 0, 0.1, 0, 0.05, 0, 0.2])
-    assert regions(across)[0].cut
+    assert find_regions(across)[0].cut
     assert not DISC.frame(at(3.0, 0)).any()
     with pytest.raises(lw.Error, match="9 finite numbers"):
         DISC.frame([1.0, 2.0])
@@ -104,11 +104,11 @@ def test_a_target_across_or_behind_the_camera_is_drawn_as_far_as_it_is_in_view()
 
 def test_fields_of_a_moving_target_woven_together_make_a_comb() -> None:
     first, second = at(0.0, 0.0), at(0.02, 0.0)
-    still = regions(DISC.woven(first, first))[0]
-    assert still == regions(DISC.frame(first))[0]
+    still = find_regions(DISC.woven(first, first))[0]
+    assert still == find_regions(DISC.frame(first))[0]
     for parity, outline in ((0, first), (1, second)):
-        field = regions(DISC.field(outline, parity), parity=parity)[0]
-        whole = regions(DISC.frame(outline))[0]
+        field = find_regions(DISC.field(outline, parity), parity=parity)[0]
+        whole = find_regions(DISC.frame(outline))[0]
         assert (field.u, field.v) == pytest.approx((whole.u, whole.v), abs=0.3)
         assert field.area == pytest.approx(whole.area, rel=0.02)
         assert field.variance == pytest.approx(whole.variance, rel=0.03, abs=3)
@@ -116,15 +116,15 @@ def test_fields_of_a_moving_target_woven_together_make_a_comb() -> None:
     edges = np.abs(np.diff(comb.astype(int), axis=0)).sum()
     smooth = np.abs(np.diff(DISC.frame(first).astype(int), axis=0)).sum()
     assert edges > 5 * smooth
-    parts = regions(comb)
+    parts = find_regions(comb)
     assert parts[0].u == pytest.approx(still.u + 6.0, abs=0.5)  # between both: of no instant
     assert parts[0].variance[0] > 1.02 * still.variance[0]
 
 
 def test_a_long_exposure_needs_half_of_its_instants() -> None:
     rows = [at(0.01 * k, 0.0) for k in range(3)]
-    blurred = regions(DISC.frame(np.array(rows)))[0]
-    assert blurred.u == pytest.approx(regions(DISC.frame(rows[1]))[0].u, abs=0.3)
+    blurred = find_regions(DISC.frame(np.array(rows)))[0]
+    assert blurred.u == pytest.approx(find_regions(DISC.frame(rows[1]))[0].u, abs=0.3)
 
 
 def test_a_function_of_pictures_sees_in_a_system_what_the_camera_computes() -> None:
@@ -139,7 +139,7 @@ def test_a_function_of_pictures_sees_in_a_system_what_the_camera_computes() -> N
 
     def look(outline: np.ndarray, parity: float = 0.0) -> tuple[float, float, float]:
         side = int(parity)
-        found = regions(draw.field(outline, side), parity=side)
+        found = find_regions(draw.field(outline, side), parity=side)
         return (found[0].u, found[0].v, found[0].area) if found else (0.0, 0.0, 0.0)
 
     seen = s.add(look, rate=60, outputs=["u", "v", "area"], inputs={"outline": 9})

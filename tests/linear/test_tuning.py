@@ -10,15 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
-from linkwright.linear.gains import RULES, ProposedGains, best_gains, gains_at, proposed_gains
+from linkwright.linear.gains import RULES, ProposedGains, best_gains, gains_at, propose_gains
 from linkwright.linear.relays import relay_experiment
 from linkwright.linear.responses import FrequencyResponse
 from linkwright.linear.tuning import (
     UltimatePoint,
-    fitted_sine,
-    measured_margins,
-    measured_response,
-    opened,
+    fit_sine,
+    measure_margins,
+    measure_response,
+    open_loop,
     step_measures,
     ultimate_point,
 )
@@ -73,22 +73,22 @@ def test_sines_are_found_in_samples_that_are_missing() -> None:
     draw = np.random.default_rng(1)
     t = np.sort(draw.choice(np.arange(0, 10, 0.001), 800, replace=False))
     y = 3 - 0.2 * t + 0.5 * np.sin(7 * t - 1.1)
-    c = fitted_sine(t, y, 7.0)
+    c = fit_sine(t, y, 7.0)
     assert abs(c) == pytest.approx(0.5, abs=1e-9)
     assert np.angle(c) == pytest.approx(-1.1, abs=1e-9)
-    g = measured_response(t, np.sin(7 * t), y, 7.0)
+    g = measure_response(t, np.sin(7 * t), y, 7.0)
     assert g == pytest.approx(c, abs=1e-9)
 
 
 def test_measured_margins_are_those_of_the_model() -> None:
     loop = lw.linear.cut_loop(servo(5.0), "motor.u")
     exact = loop.margins()
-    measured = measured_margins(loop.response(np.geomspace(0.1, 300, 300)))
+    measured = measure_margins(loop.response(np.geomspace(0.1, 300, 300)))
     for name in ("gain", "phase", "delay", "modulus", "gain_frequency", "phase_frequency"):
         assert getattr(measured, name) == pytest.approx(getattr(exact, name), rel=2e-3), name
     w = np.geomspace(0.1, 300, 300)
     closed = loop.complementary(w)
-    assert opened(closed).values == pytest.approx(loop.response(w).values, rel=1e-9)
+    assert open_loop(closed).values == pytest.approx(loop.response(w).values, rel=1e-9)
 
 
 def test_a_relay_finds_the_ultimate_point_of_a_loop() -> None:
@@ -120,14 +120,14 @@ def test_every_rule_gives_a_loop_that_is_stable(rule: str, kind: str) -> None:
     """On 1/(s + 1)^3, whose ultimate gain is 8 and whose period is 2 pi / sqrt(3)."""
     point = UltimatePoint(8.0, 2 * math.pi / math.sqrt(3))
     try:
-        gains = proposed_gains(point, kind, rule)
+        gains = propose_gains(point, kind, rule)
     except lw.InputError:
         assert rule == "phase-margin" or kind not in RULES[rule][1]
         return
     assert gains.source
     w = np.geomspace(0.01, 100, 4000)
     loop = FrequencyResponse(w, gains.response(w) / (1j * w + 1) ** 3, "e", "y")
-    found = measured_margins(loop)
+    found = measure_margins(loop)
     assert found.gain > 1.5
     assert found.degrees > 10
     assert found.modulus > 0.2
@@ -137,16 +137,16 @@ def test_gains_put_the_crossover_where_it_was_asked() -> None:
     w = np.geomspace(0.5, 500, 400)
     plant = FrequencyResponse(w, np.exp(-0.004j * w) / (1j * w * (1j * w + 2)), "tau", "q")
     gains = gains_at(plant, 40.0, margin=50.0)
-    found = measured_margins(FrequencyResponse(w, plant.values * gains.response(w), "e", "q"))
+    found = measure_margins(FrequencyResponse(w, plant.values * gains.response(w), "e", "q"))
     assert found.phase_frequency == pytest.approx(40.0, rel=1e-3)
     assert found.degrees == pytest.approx(50.0, abs=0.1)
     best = best_gains(plant, margin=50.0)
-    fast = measured_margins(FrequencyResponse(w, plant.values * best.response(w), "e", "q"))
+    fast = measure_margins(FrequencyResponse(w, plant.values * best.response(w), "e", "q"))
     assert fast.phase_frequency > 40.0
     assert fast.modulus > 0.59
     velocity = FrequencyResponse(w, np.exp(-0.004j * w) / (1j * w + 2), "tau", "u")
     pi = gains_at(velocity, 60.0, kind="PI", margin=60.0)
-    again = measured_margins(FrequencyResponse(w, velocity.values * pi.response(w), "e", "u"))
+    again = measure_margins(FrequencyResponse(w, velocity.values * pi.response(w), "e", "u"))
     assert again.degrees == pytest.approx(60.0, abs=0.1)
     assert 0 < pi.ti < math.inf
 
@@ -158,12 +158,12 @@ def test_gains_put_the_crossover_where_it_was_asked() -> None:
         (lambda: step_measures(np.arange(9), np.ones(9)), "no step"),
         (lambda: step_measures([0, 0, 1, 2, 3], [1, 2, 3, 4, 5]), "rise"),
         (lambda: step_measures("abc", [1]), "numbers"),
-        (lambda: fitted_sine(np.arange(9) / 100, np.ones(9), 1.0), "too few"),
-        (lambda: measured_response(np.arange(99) / 9, np.zeros(99), np.ones(99), 3), "nothing"),
+        (lambda: fit_sine(np.arange(9) / 100, np.ones(9), 1.0), "too few"),
+        (lambda: measure_response(np.arange(99) / 9, np.zeros(99), np.ones(99), 3), "nothing"),
         (lambda: ultimate_point(np.arange(9), np.ones(9), np.ones(9)), "switched"),
-        (lambda: proposed_gains(UltimatePoint(1, 1), "PI", "ziegler"), "did you mean"),
-        (lambda: proposed_gains(UltimatePoint(1, 1), "PI"), "forward"),
-        (lambda: proposed_gains(UltimatePoint(1, 1), "PD", "tyreus-luyben"), "it has PI, PID"),
+        (lambda: propose_gains(UltimatePoint(1, 1), "PI", "ziegler"), "did you mean"),
+        (lambda: propose_gains(UltimatePoint(1, 1), "PI"), "forward"),
+        (lambda: propose_gains(UltimatePoint(1, 1), "PD", "tyreus-luyben"), "it has PI, PID"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(call: Callable[[], object], message: str) -> None:

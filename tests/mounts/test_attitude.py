@@ -10,7 +10,7 @@ from linkwright.control import consistency_band, inside
 from linkwright.mechanism import Mechanism
 from linkwright.motion import Trajectory
 from linkwright.mounts.attitude import AttitudeSensors, attitude
-from linkwright.mounts.pass_tracking import TrackingServo, tracking
+from linkwright.mounts.pass_tracking import TrackingServo, track_pass
 from linkwright.mounts.ships import Ship, report_ship
 
 ROLLING = report_ship(stabilized=False, offset=(0, 0, 5))
@@ -36,8 +36,8 @@ def test_a_dish_points_as_well_as_its_attitude_is_known() -> None:
     m.gravity()
     m.actuate("yoke", "dish")
     still = Trajectory([0, 60], [[[0.3, 0.2, np.sqrt(1 - 0.13)], *[[0.0] * 3] * 5]])
-    sharp = lw.simulate(tracking(m, still, ship=ROLLING, servo=FAST), 8.0, method="rk4")
-    blurred = tracking(m, still, ship=ROLLING, servo=FAST, sensors=AttitudeSensors())
+    sharp = lw.simulate(track_pass(m, still, ship=ROLLING, servo=FAST), 8.0, method="rk4")
+    blurred = track_pass(m, still, ship=ROLLING, servo=FAST, sensors=AttitudeSensors())
     run = lw.simulate(blurred, 8.0, method="rk4")
     late = run.times > 4
     sigma = np.degrees(max(run[f"attitude.filter.sigma[{k}]"][late].max() for k in range(3)))

@@ -15,11 +15,11 @@ from linkwright.mounts import (
     ShapingError,
     Site,
     compare_mounts,
+    keyhole_passage,
     machine_axes,
     mount_axes,
-    passage,
     serial_axes,
-    shaped,
+    shape_path,
 )
 from linkwright.mounts.axes import SerialAxes, ThreeAxes, rate_limited
 from linkwright.mounts.keyholes import between
@@ -146,7 +146,7 @@ def test_random_passes_are_lost_by_alt_az_near_the_zenith_as_the_closed_form_say
         if found.fastest < 0.5:
             assert found.lost == 0
             continue
-        by = passage(axes, path, SPEED)
+        by = keyhole_passage(axes, path, SPEED)
         assert by.peak_rate == pytest.approx(found.fastest * SPEED, rel=0.05)
         wanted = by.lost(BEAM / 2)
         assert (found.lost > 0) == (wanted > 0)
@@ -169,7 +169,7 @@ def test_random_passes_are_lost_by_x_y_only_near_its_axis(
         if found.fastest < 0.5:
             assert found.lost == 0
             continue
-        by = passage(axes, path, SPEED)
+        by = keyhole_passage(axes, path, SPEED)
         wanted = by.lost(BEAM / 2)
         if found.lost > 0:
             losing += 1
@@ -210,7 +210,7 @@ def near() -> Pass:
 def test_lead_and_lag_about_halve_the_peak_rate(near: Pass) -> None:
     """Mount check 5: with an error of half the distance from the zenith."""
     beam = math.radians(90.0 - near.culmination)
-    found = shaped(near, error=beam / 2, speed=math.radians(60.0))
+    found = shape_path(near, error=beam / 2, speed=math.radians(60.0))
     assert 0.4 < found.rate / found.plain < 0.6
     t = np.linspace(0.0, near.duration, 2000)
     error = between(found.direction(t), near(t))
@@ -229,7 +229,8 @@ def test_lead_and_lag_about_halve_the_peak_rate(near: Pass) -> None:
 @seldom(daily="test_lead_and_lag_about_halve_the_peak_rate")
 def test_a_larger_error_asks_for_a_slower_azimuth(near: Pass) -> None:
     rates = [
-        shaped(near, error=math.radians(e), speed=math.radians(60.0)).rate for e in (0.1, 0.5, 2.0)
+        shape_path(near, error=math.radians(e), speed=math.radians(60.0)).rate
+        for e in (0.1, 0.5, 2.0)
     ]
     assert rates == sorted(rates, reverse=True)
 
@@ -237,16 +238,16 @@ def test_a_larger_error_asks_for_a_slower_azimuth(near: Pass) -> None:
 def test_over_the_top_needs_no_azimuth_at_all(near: Pass) -> None:
     """Mount check 5: past 90 degrees of elevation, where the pass is within the error."""
     beam = math.radians(90.0 - near.culmination)
-    found = shaped(near, error=1.2 * beam, over_the_top=True)
+    found = shape_path(near, error=1.2 * beam, over_the_top=True)
     t = np.linspace(0.0, near.duration, 1000)
     assert between(found.direction(t), near(t)).max() <= 1.2 * beam * 1.001
     assert found.path(t)[:, 1].max() > math.radians(160.0)
     assert found.rate < math.radians(0.5)
     assert np.abs(found.path(t, 1)[:, 1]).max() < math.radians(2.0)
     with pytest.raises(ShapingError, match=r"from the zenith, and an error of .* is allowed"):
-        shaped(near, error=0.5 * beam, over_the_top=True)
+        shape_path(near, error=0.5 * beam, over_the_top=True)
     with pytest.raises(ShapingError, match=r"would have to turn at .*allow a larger error"):
-        shaped(near, error=0.1 * beam)
+        shape_path(near, error=0.1 * beam)
 
 
 def test_mounts_by_name_and_those_that_cannot_be() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linkwright.base.errors import Error
-from linkwright.mounts import MountComparison, comparison, mount_study, ranked, sweep_report
+from linkwright.mounts import MountComparison, mount_study, rank_mounts, study_mounts, sweep_report
 from linkwright.mounts.comparison_page import MOUNTS
 from linkwright.mounts.ranking import _places
 from tests.seeds import seldom
@@ -18,7 +18,7 @@ from tests.seeds import seldom
 def five() -> MountComparison:
     """Return all five mounts, at six azimuths around the horizon."""
     studies = tuple(mount_study(n, grid=(13, 4), sweep=6) for n in MOUNTS)
-    return MountComparison(studies, ranked(studies))
+    return MountComparison(studies, rank_mounts(studies))
 
 
 def test_the_mount_with_jacks_is_first(five: MountComparison) -> None:
@@ -75,7 +75,7 @@ def test_the_page_needs_nothing_else_and_has_the_numbers(
     five: MountComparison, tmp_path: Path
 ) -> None:
     studies = tuple(five.study(n) for n in ("mount-truss-2", "mount-prismatic"))
-    size = MountComparison(studies, ranked(studies)).save(tmp_path / "compare.html")
+    size = MountComparison(studies, rank_mounts(studies)).save(tmp_path / "compare.html")
     text = (tmp_path / "compare.html").read_text()
     assert size == len(text.encode())
     for bad in ("<script", "<link", "<img", "@import", 'src="http'):
@@ -93,7 +93,7 @@ def test_what_cannot_be_compared_is_refused(five: MountComparison, tmp_path: Pat
     with pytest.raises(Error, match="singular at the zenith"):
         mount_study("mount-alt-az", grid=(5, 3), sweep=0)
     with pytest.raises(Error, match="no mount to compare"):
-        comparison([])
+        study_mounts([])
     with pytest.raises(Error, match="a comparison is a page"):
         five.save(tmp_path / "compare.pdf")
     with pytest.raises(Error, match="is not compared"):

@@ -11,7 +11,7 @@ from linkwright.algebra import evaluate, evaluate_all
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.evaluation import all_values
 from linkwright.mounts import HorizonSweep, horizon_sweep, sweep_report
-from linkwright.parallel import Counterweight, ErrorBudget, ErrorSource, balance
+from linkwright.parallel import Counterweight, ErrorBudget, ErrorSource, counterbalance
 from linkwright.robots import Robot, closed
 from tests.seeds import cases
 
@@ -172,7 +172,7 @@ def test_weights_below_the_arms_of_three_motors_are_best(
     for angle in (180, 150, 120, 90):
         a = math.radians(angle)
         weight = Counterweight(ARMS, (math.sin(a), 0.0, math.cos(a)))
-        peaks.append(balance(three, three_rotary.q, {"arms": weight}).peak)
+        peaks.append(counterbalance(three, three_rotary.q, {"arms": weight}).peak)
     assert three_rotary.peak == pytest.approx(1129.2, abs=0.5)
     assert peaks == sorted(peaks)
     reported = np.array([282, 445, 662, 890])

@@ -31,8 +31,8 @@ from linkwright.mounts.moves import (
     orbit_path,
     path_error,
     plan_moves,
-    streamed,
-    synchronized,
+    stream_moves,
+    synchronize,
 )
 from linkwright.mounts.steppers import (
     ACCELERATION,
@@ -90,7 +90,7 @@ def test_synchronized_trapezoids_end_together_or_are_stretched_with_a_warning(
     """Mount check 53."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        move = synchronized(distances, time)
+        move = synchronize(distances, time)
     longest = max(distances)
     shortest = trapezoid_time(longest, TOP_SPEED, ACCELERATION)
     assert move.stretched == (shortest > time * (1 + 1e-9)) or math.isclose(shortest, time)
@@ -266,12 +266,12 @@ def test_the_path_error_falls_with_the_spacing_and_streaming_has_next_to_none() 
     """Mount check 59."""
     errors = [path_error(orbit(spacing=s), beam, samples=300) for s in (40.0, 20.0, 10.0)]
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
-    smooth = streamed(orbit_path(1000, 577), arms, AXES, 10.0)
+    smooth = stream_moves(orbit_path(1000, 577), arms, AXES, 10.0)
     assert path_error(smooth, beam, samples=300) < errors[2] / 5
     changes = np.abs(np.diff(smooth.speeds, axis=0)).max() / smooth.period
     assert changes <= ACCELERATION
     with pytest.warns(MoveWarning, match="too fast"):
-        slowed = streamed(orbit_path(1000, 577), arms, AXES, 2000.0)
+        slowed = stream_moves(orbit_path(1000, 577), arms, AXES, 2000.0)
     assert np.abs(slowed.speeds).max() <= TOP_SPEED
 
 

@@ -15,7 +15,7 @@ import linkwright as lw
 from linkwright.mounts.axes import ThreeAxes
 from linkwright.mounts.keyholes import follow
 from linkwright.mounts.machines import mount_axes
-from linkwright.mounts.pass_tracking import tracking
+from linkwright.mounts.pass_tracking import track_pass
 from linkwright.mounts.pointing import direction
 from linkwright.mounts.sites import Site
 from tests.mounts.test_pass_tracking import flight
@@ -126,10 +126,10 @@ def test_mounts_in_series_track_as_keyholes_says(name: str, high: bool, tmp_path
     azimuth = np.degrees(axes.values(path(np.linspace(0, 120, 500)), 0.24))[:, 0]
     if name == "kept" and not fitting(azimuth).any():
         with pytest.raises(lw.Error, match="'azel' cannot follow this path within its limits: az"):
-            tracking(source, path)
+            track_pass(source, path)
         return
     want = follow(name, axes, path)
-    run = lw.simulate(tracking(source, path), until=120.0, method="rk4", every=20)
+    run = lw.simulate(track_pass(source, path), until=120.0, method="rk4", every=20)
     error = run["pointing error"]
     lost = float((error > 0.4).mean() * 120)
     assert float(error.max()) == pytest.approx(np.degrees(want.error), abs=2e-3)
@@ -139,7 +139,7 @@ def test_mounts_in_series_track_as_keyholes_says(name: str, high: bool, tmp_path
 def test_a_pass_beyond_the_limits_is_refused_before_the_run(tmp_path: Path) -> None:
     text = AZ_EL + '[[limit]]\ncoordinate = "dish"\nlower = "5 deg"\nupper = "70 deg"\n'
     with pytest.raises(lw.Error, match=r"'azel' cannot follow this path within its limits: dish"):
-        tracking(str(save(tmp_path, text, "own.toml")), passes(0)[0])
+        track_pass(str(save(tmp_path, text, "own.toml")), passes(0)[0])
 
 
 JACK = (
@@ -248,4 +248,4 @@ def test_keyholes_of_copies_of_closed_mounts(name: str, tmp_path: Path) -> None:
 
 def test_a_path_through_singular_poses_is_refused_before_the_run() -> None:
     with pytest.raises(lw.Error, match=r"'stewart' cannot follow this path: near .* is singular"):
-        tracking("stewart", flight(89.6, 400.0, 0.9))
+        track_pass("stewart", flight(89.6, 400.0, 0.9))

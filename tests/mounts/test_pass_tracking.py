@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.mechanism import Mechanism
 from linkwright.motion import Trajectory, hermite
-from linkwright.mounts.pass_tracking import TrackingServo, tracking
+from linkwright.mounts.pass_tracking import TrackingServo, track_pass
 
 Array = NDArray[np.float64]
 SPEED, HEIGHT = 7500.0, 400e3  # m/s and m, of a satellite that flies straight on
@@ -65,7 +65,7 @@ def followed(kind: str, elevation: float, duration: float = 60.0) -> lw.Run:
     """Return the run of a mount that follows a satellite overhead."""
     made = {"alt-az": alt_az, "x-y": x_y}
     mount = made[kind]() if kind in made else lw.load(kind)
-    s = tracking(mount, flight(elevation, duration), beamwidth=0.8)
+    s = track_pass(mount, flight(elevation, duration), beamwidth=0.8)
     return lw.simulate(s, until=duration, method="rk4", form="independent")
 
 
@@ -100,7 +100,7 @@ def test_x_y_follows_overhead_and_fails_at_the_end_of_its_axis() -> None:
     """Mount check 60: a satellite that rises at the end of the axis is lost by its first angle."""
     assert followed("x-y", 90.0)["pointing error"].max() < 1e-3
     low = flight(1.0, 20.0, -math.pi / 2, 20e3)  # crosses East near the horizon
-    run = lw.simulate(tracking(x_y(), low), until=20.0, method="rk4")
+    run = lw.simulate(track_pass(x_y(), low), until=20.0, method="rk4")
     assert run["pointing error"].max() > 0.1
 
 
@@ -115,9 +115,9 @@ def test_servos_that_make_no_sense_are_refused(change: dict[str, float], words: 
 
 def test_what_is_no_mount_is_refused_in_words() -> None:
     with pytest.raises(lw.InputError, match="names no actuators"):
-        tracking(lw.load("pendulum"), flight(60.0))
+        track_pass(lw.load("pendulum"), flight(60.0))
     with pytest.raises(lw.InputError, match="beamwidth"):
-        tracking(x_y(), flight(60.0), beamwidth=-1.0)
+        track_pass(x_y(), flight(60.0), beamwidth=-1.0)
 
 
 def test_an_equatorial_mount_is_tilted_by_the_latitude_of_the_site() -> None:
@@ -125,7 +125,7 @@ def test_an_equatorial_mount_is_tilted_by_the_latitude_of_the_site() -> None:
     stations = Path(__file__).parents[2] / "examples" / "mounts" / "stations.json"
     orbit = lw.mounts.read_orbits(stations)["ISS (ZARYA)"]
     seen = lw.mounts.Site(40.0, 0.0).passes(orbit, days=1, above=10)[0]
-    s = tracking("mount-equatorial", seen)
+    s = track_pass("mount-equatorial", seen)
     assert s.mechanism.values["latitude"] == pytest.approx(math.radians(40.0))
     with pytest.raises(lw.InputError, match="a deck that moves"):
-        tracking(x_y(), flight(80.0), sensors=lw.mounts.AttitudeSensors())
+        track_pass(x_y(), flight(80.0), sensors=lw.mounts.AttitudeSensors())

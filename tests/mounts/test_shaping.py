@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from linkwright.motion.trajectory import Trajectory, through
-from linkwright.mounts import ShapedPath, ShapingError, shaped
+from linkwright.mounts import ShapedPath, ShapingError, shape_path
 from tests.seeds import seeds
 
 
@@ -24,7 +24,7 @@ def _overhead(random: np.random.Generator) -> Trajectory:
 
 
 def _checked(target: Trajectory, error: float, speed: float, acceleration: float) -> ShapedPath:
-    found = shaped(target, error=error, speed=speed, acceleration=acceleration)
+    found = shape_path(target, error=error, speed=speed, acceleration=acceleration)
     t = np.linspace(0, target.duration, 8001)
     d, e = target(t), found.direction(t)
     off = np.arctan2(np.linalg.norm(np.cross(d, e), axis=1), (d * e).sum(axis=1)).max()

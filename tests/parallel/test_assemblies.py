@@ -18,7 +18,7 @@ from linkwright.homotopy.family import IMAGINARY, Family, residuals
 from linkwright.homotopy.squares import MobileError, squared
 from linkwright.homotopy.start_sets import Solutions, start_set
 from linkwright.homotopy.traces import is_complete
-from linkwright.parallel import Assemblies, assemblies
+from linkwright.parallel import Assemblies, find_assemblies
 from linkwright.parallel.assembly_modes import prepared
 from linkwright.parallel.polynomials import NotPolynomialError, polynomials
 from linkwright.parallel.resultants import closures, triangle_modes
@@ -67,7 +67,7 @@ def closes(m: lw.Mechanism, found: Assemblies) -> None:
 
 def test_a_four_bar_has_two_assemblies() -> None:
     m = four_bar()
-    found = assemblies(m, {"crank": 0.7})
+    found = find_assemblies(m, {"crank": 0.7})
     assert (found.count, found.complete, found.generic) == (2, True, 2)
     closes(m, found)
     assert len(found.real) == 2
@@ -76,7 +76,7 @@ def test_a_four_bar_has_two_assemblies() -> None:
 @seldom(daily="test_shipped_machines_of_two_circles_or_three_spheres_have_two_assemblies")
 def test_a_planar_platform_on_three_struts_has_six_assemblies() -> None:
     m = planar()
-    found = assemblies(m, [1.1, 1.2, 1.0])
+    found = find_assemblies(m, [1.1, 1.2, 1.0])
     assert (found.count, found.complete, found.at_least) == (6, True, False)
     assert found.residual < 1e-10
     closes(m, found)
@@ -103,7 +103,7 @@ def _by_newton(m: lw.Mechanism, legs: list[float]) -> list[np.ndarray]:
 
 
 def test_what_is_out_of_reach_has_no_real_assembly() -> None:
-    found = assemblies(planar(), [9.0, 0.1, 0.1])
+    found = find_assemblies(planar(), [9.0, 0.1, 0.1])
     assert found.real == ()
     assert found.complete
     assert found.words.endswith("these actuator values are out of reach")
@@ -112,7 +112,7 @@ def test_what_is_out_of_reach_has_no_real_assembly() -> None:
 def test_a_platform_that_moves_with_locked_legs_is_told_with_its_dimension() -> None:
     """Three equal parallel legs on congruent triangles: the platform goes around in a circle."""
     base = ((0, 0), (0.8, 0), (0.3, 0.7))
-    found = assemblies(planar(base), [1.0, 1.0, 1.0])
+    found = find_assemblies(planar(base), [1.0, 1.0, 1.0])
     assert found.self_motion == 1
     assert not found.complete
     assert "infinitely many assemblies" in found.words
@@ -149,21 +149,21 @@ def test_singular_and_infinite_ends_are_told_apart() -> None:
 def test_wrong_requests_are_refused_in_words() -> None:
     m = four_bar()
     with pytest.raises(lw.Error, match="crank"):
-        assemblies(m, {"coupler": 1.0})
+        find_assemblies(m, {"coupler": 1.0})
     with pytest.raises(lw.Error, match="has 1 actuators"):
-        assemblies(m, [1.0, 2.0])
+        find_assemblies(m, [1.0, 2.0])
     with pytest.raises(lw.Error, match="no value is given for crank"):
-        assemblies(m, {})
+        find_assemblies(m, {})
     with pytest.raises(lw.Error, match="finite"):
-        assemblies(m, [float("nan")])
+        find_assemblies(m, [float("nan")])
     with pytest.raises(lw.Error, match="names no actuators"):
-        assemblies(lw.Mechanism("m"), [])
+        find_assemblies(lw.Mechanism("m"), [])
 
 
 def test_too_few_actuators_are_told_with_the_freedom_that_is_left() -> None:
     m = planar()
     with pytest.raises(MobileError, match="still moves in 1 way") as caught:
-        assemblies(m.with_drives(["leg1", "leg2"]), [1.0, 1.2])
+        find_assemblies(m.with_drives(["leg1", "leg2"]), [1.0, 1.2])
     assert caught.value.dimension == 1
 
 
@@ -181,14 +181,14 @@ def test_what_is_no_polynomial_is_refused_by_its_name() -> None:
 
 @seldom(daily="test_a_four_bar_has_two_assemblies")
 def test_where_two_assemblies_meet_the_machine_is_singular_and_within_reach() -> None:
-    found = assemblies("five-bar", {"left": np.pi, "right": 0.0})
+    found = find_assemblies("five-bar", {"left": np.pi, "right": 0.0})
     assert (found.count, found.real, found.singular, found.complete) == (0, (), 2, False)
     (mode,) = found.meeting
     assert mode.position == pytest.approx([0, 0, 0], abs=1e-9)
     assert "several assemblies meet in a real place" in found.words
     assert "out of reach" not in found.words
     assert replace(found, singular=1).words.endswith("1 path ends at singular places")
-    apart = assemblies("five-bar", {"left": 3.0, "right": 0.0})
+    apart = find_assemblies("five-bar", {"left": 3.0, "right": 0.0})
     assert not apart.meeting
 
 
@@ -198,7 +198,7 @@ def test_where_two_assemblies_meet_the_machine_is_singular_and_within_reach() ->
 )
 def test_a_leg_of_negative_length_is_refused_by_name(name: str, lengths: list[float]) -> None:
     with pytest.raises(InputError, match="the leg 'leg2' cannot be"):
-        assemblies(name, lengths)
+        find_assemblies(name, lengths)
 
 
 @pytest.mark.parametrize("name", ["five-bar", "delta"])
@@ -206,7 +206,7 @@ def test_shipped_machines_of_two_circles_or_three_spheres_have_two_assemblies(na
     m = parallel_machine(name).mechanism
     home = assemble(m).coordinates
     turned = [home[q.name] + 0.03 * k for k, q in enumerate(m.actuators, 1)]
-    found = assemblies(m, turned)
+    found = find_assemblies(m, turned)
     assert (found.count, found.complete, len(found.real)) == (2, True, 2)
     closes(m, found)
 
@@ -223,7 +223,7 @@ def test_shipped_machines_with_closed_hinges_have_all_their_assemblies(
     m = parallel_machine(name).mechanism
     home = assemble(m).coordinates
     turned = [home[q.name] + 0.03 * k for k, q in enumerate(m.actuators, 1)]
-    found = assemblies(m, turned)
+    found = find_assemblies(m, turned)
     assert (found.count, found.complete, found.generic) == (count, True, generic)
     assert found.residual < 1e-10
     closes(m, found)
@@ -244,14 +244,14 @@ def test_the_shipped_hexapod_has_forty_assemblies_and_a_flat_one_twenty_eight() 
     machine = parallel_machine(general)
     assert start_set(squared(polynomials(machine).family).family, bound=40).complete
     home = assemble(machine.mechanism).coordinates
-    found = assemblies(general, [home[q.name] for q in machine.actuators])
+    found = find_assemblies(general, [home[q.name] for q in machine.actuators])
     assert (found.count, found.complete, found.diverged) == (40, True, 0)
     closes(machine.mechanism, found)
     lengths = [0.6, 0.64, 0.7, 0.55, 0.66, 0.73]
-    found = assemblies(general, lengths)
+    found = find_assemblies(general, lengths)
     assert (found.count, found.complete) == (40, True)
     assert found.residual < 1e-10
-    found = assemblies(flat, lengths)
+    found = find_assemblies(flat, lengths)
     assert (found.count, found.complete, found.diverged) == (28, True, 12)
 
 
@@ -275,7 +275,7 @@ def _closures() -> Family:
 def test_hexapods_with_assemblies_far_out_in_their_chart_miss_none(seed: int, number: int) -> None:
     """Solutions that were called singular for their size, and paths that only pass far out."""
     values, legs = _random_hexapod(seed, number)
-    found = assemblies("stewart", legs, values)
+    found = find_assemblies("stewart", legs, values)
     assert (found.count, found.complete, found.diverged, found.singular) == (40, True, 0, 0)
 
 
@@ -283,7 +283,7 @@ def test_hexapods_with_assemblies_far_out_in_their_chart_miss_none(seed: int, nu
 def test_two_assemblies_of_a_hexapod_next_to_infinity_are_found() -> None:
     """They were taken for infinite: where e . e is 1e-5, positions cancel in all their digits."""
     values, legs = _random_hexapod(99, 491)
-    found = assemblies("stewart", legs, values)
+    found = find_assemblies("stewart", legs, values)
     assert (found.count, found.complete, found.diverged, found.singular) == (40, True, 0, 0)
     machine = parallel_machine("stewart")
     known = {machine.mechanism.parameters[n]: v for n, v in values.items()}

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
-from linkwright.parallel import joined, singularity
+from linkwright.parallel import connect_poses, singularity
 from linkwright.parallel.machine_rates import machine_rates
 from tests.support.closed_loop_machines import five_bar
 
@@ -42,13 +42,13 @@ def flipped(machine: lw.Mechanism) -> tuple[Array, Array, Array]:
 def test_working_modes_are_joined_and_assemblies_are_not(machine: lw.Mechanism) -> None:
     """The two rods are in line at type 2, an arm and its rod at type 1 (of the place)."""
     q, working, other = flipped(machine)
-    found = joined(machine, q, working, output="position", step=0.4)
+    found = connect_poses(machine, q, working, output="position", step=0.4)
     assert found.joined
     assert "on this grid of 0.4 rad" in found.words
     angles = found.way[:, 0] + found.way[:, 1] - found.way[:, 2] - found.way[:, 3]
     assert len(set(np.sign(np.sin(angles)))) == 1  # the rods are never in line
     assert len(set(np.sign(np.sin(found.way[:, 1])))) == 2  # the left elbow changes its side
-    apart = joined(machine, q, other, output="position", step=0.4)
+    apart = connect_poses(machine, q, other, output="position", step=0.4)
     assert apart.joined is False
     assert apart.words.startswith("not joined on this grid")
     assert "a grid is no proof" in apart.words
@@ -56,8 +56,8 @@ def test_working_modes_are_joined_and_assemblies_are_not(machine: lw.Mechanism) 
 
 def test_a_working_mode_is_left_only_through_type_1(machine: lw.Mechanism) -> None:
     q, working, _ = flipped(machine)
-    assert joined(machine, q, working, "type 1", output="position", step=0.4).joined is False
-    given_up = joined(machine, q, working, "type 1", output="position", most=20)
+    assert connect_poses(machine, q, working, "type 1", output="position", step=0.4).joined is False
+    given_up = connect_poses(machine, q, working, "type 1", output="position", most=20)
     assert given_up.joined is None
     assert given_up.words.startswith("open: given up after")
 
@@ -65,7 +65,7 @@ def test_a_working_mode_is_left_only_through_type_1(machine: lw.Mechanism) -> No
 def test_what_is_no_question_is_refused(machine: lw.Mechanism) -> None:
     q, working, _ = flipped(machine)
     with pytest.raises(lw.Error, match="not 'type 4'"):
-        joined(machine, q, working, "type 4")
+        connect_poses(machine, q, working, "type 4")
     with pytest.raises(lw.Error, match="a step of 0 rad is none"):
-        joined(machine, q, working, step=0)
+        connect_poses(machine, q, working, step=0)
     assert not singularity(machine, q, output="position").singular

@@ -21,9 +21,9 @@ from linkwright.mechanism import (
 )
 from linkwright.parallel.beams import BeamSection, root_stress, tip_deflection
 from linkwright.parallel.calibration import calibrate
-from linkwright.parallel.counterweights import Counterweight, balance
+from linkwright.parallel.counterweights import Counterweight, counterbalance
 from linkwright.parallel.platform_stiffness import beam_compliance, stiffness
-from linkwright.parallel.pose_errors import pose_budget, pose_sensitivity, sampled_poses
+from linkwright.parallel.pose_errors import pose_budget, pose_sensitivity, sample_poses
 from linkwright.robots import closed
 
 TUBE = BeamSection.tube(0.06, 0.003)
@@ -180,11 +180,13 @@ def test_a_weight_whose_angle_is_free_finds_it() -> None:
     m.body("arm", rotate="y", mass=2, com=(0.4, 0, 0.3), inertia=0)
     m.gravity()
     poses = np.linspace(0, 2, 7)[:, None]
-    found = balance(lw.Robot(m), poses, {"w": Counterweight(("arm",), (1, 0, 0), across=(0, 0, 1))})
+    found = counterbalance(
+        lw.Robot(m), poses, {"w": Counterweight(("arm",), (1, 0, 0), across=(0, 0, 1))}
+    )
     assert found.exact
     assert found.moments["w"] == pytest.approx(1.0)
     assert found.angles["w"] == pytest.approx(math.atan2(-0.6, -0.8))
-    one = balance(lw.Robot(m), poses, {"w": Counterweight(("arm",), (-1, 0, 0))})
+    one = counterbalance(lw.Robot(m), poses, {"w": Counterweight(("arm",), (-1, 0, 0))})
     assert not one.exact
     assert found.peak < one.peak < one.before
 
@@ -209,7 +211,7 @@ def test_the_linear_budget_is_that_of_samples_closed_anew() -> None:
     m, q = _five_bar()
     tolerances = {"a": 1e-3, "b": 1e-3, "e": 1e-3, "left": 1e-3}
     linear = pose_budget(m, q, tolerances).deviation
-    sampled = sampled_poses(m, q, tolerances, 4000, seed=3).std(axis=0)
+    sampled = sample_poses(m, q, tolerances, 4000, seed=3).std(axis=0)
     counted = linear > 0
     assert counted.sum() == 3
     np.testing.assert_allclose(sampled[counted], linear[counted], rtol=0.05)

@@ -83,8 +83,8 @@ def central(told: Sequence[Observation], model: PointMotion) -> tuple[Array, Arr
         t, last = (one.time - last) / SECOND, one.time
         phi = np.kron([[1.0, t], [0.0, 1.0]], np.eye(3))
         shape = np.array([[t**3 / 3, t**2 / 2], [t**2 / 2, t]])
-        x, P = lw.control.predicted(x, P, phi, model.acceleration**2 * np.kron(shape, np.eye(3)))
-        step = lw.control.corrected(x, P, z, np.eye(3, 6), noise, form="joseph")
+        x, P = lw.control.predict(x, P, phi, model.acceleration**2 * np.kron(shape, np.eye(3)))
+        step = lw.control.correct(x, P, z, np.eye(3, 6), noise, form="joseph")
         x, P = step.x, step.covariance
     return x, P, last
 
@@ -413,7 +413,7 @@ def test_covariance_intersection_is_never_too_sure() -> None:
     for _ in range(20):
         a, b = (m @ m.T + 0.1 * np.eye(3) for m in draw.normal(size=(2, 3, 3)))
         H = np.eye(3)
-        found = lw.control.intersected(np.zeros(3), a, np.zeros(3), H, b)
+        found = lw.control.intersect(np.zeros(3), a, np.zeros(3), H, b)
         K = found.gain
         for _ in range(5):
             u, _, v = np.linalg.svd(draw.normal(size=(3, 3)))

@@ -75,8 +75,13 @@ def attach(
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
+            from linkwright.base.aliases import renamed
             from linkwright.base.errors import nearest
 
+            value = renamed(package, name)
+            if value is not None:
+                setattr(module, name, value)
+                return value
             near = "" if name.startswith("_") else nearest(name, homes, cutoff=0.7)
             hint = f"; did you mean {near!r}?" if near else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")

@@ -22,9 +22,9 @@ from linkwright.control.consistency import (
 )
 from linkwright.control.covariances import (
     Correction as Correction,
-    corrected as corrected,
-    intersected as intersected,
-    predicted as predicted,
+    correct as correct,
+    intersect as intersect,
+    predict as predict,
 )
 from linkwright.control.filters import (
     LeadLag as LeadLag,
@@ -58,7 +58,7 @@ from linkwright.control.linear import (
     Observer as Observer,
     StateFeedback as StateFeedback,
     StateModel as StateModel,
-    discretized as discretized,
+    discretize as discretize,
     dlqe as dlqe,
     dlqr as dlqr,
     lqe as lqe,
@@ -78,7 +78,7 @@ from linkwright.control.registry import CONTROLLERS as CONTROLLERS
 from linkwright.control.servo import (
     PD as PD,
     GravityCompensation as GravityCompensation,
-    saturated as saturated,
+    saturate as saturate,
 )
 from linkwright.control.step_model import Measurement as Measurement
 from linkwright.control.visual_compensator import (

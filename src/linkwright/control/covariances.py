@@ -40,7 +40,7 @@ class Correction:
         innovation: z - H x⁻.
         nis: the innovation squared, in units of its covariance; on average the number of sensors.
 
-    >>> corrected([0.0], [[100.04]], [1.0], [[1.0]], 0.25).covariance.round(10)
+    >>> correct([0.0], [[100.04]], [1.0], [[1.0]], 0.25).covariance.round(10)
     array([[0.24937681]])
     """
 
@@ -51,7 +51,7 @@ class Correction:
     nis: float
 
 
-def predicted(
+def predict(
     x: ArrayLike,
     covariance: Any,
     phi: ArrayLike,
@@ -70,7 +70,7 @@ def predicted(
         theta: effect of the inputs; none by default.
         u: the inputs.
 
-    >>> predicted([2.0], 1.0, [[0.5]], 0.1)
+    >>> predict([2.0], 1.0, [[0.5]], 0.1)
     (array([1.]), array([[0.35]]))
     """
     state = np.atleast_1d(np.asarray(x, dtype=float))
@@ -84,7 +84,7 @@ def predicted(
     return moved, _symmetric(A @ P @ A.T + Q)
 
 
-def corrected(
+def correct(
     x: ArrayLike,
     covariance: Any,
     z: ArrayLike,
@@ -105,7 +105,7 @@ def corrected(
 
     A sensor without noise is taken as exact; the information form refuses it.
 
-    >>> corrected([0.0], 100.04, [1.0], [[1.0]], 0.25, form="information").x.round(6)
+    >>> correct([0.0], 100.04, [1.0], [[1.0]], 0.25, form="information").x.round(6)
     array([0.997507])
     """
     state, seen = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (x, z))
@@ -146,7 +146,7 @@ def information_form(P: Array, H: Array, R: Array) -> tuple[Array, Array]:
     return _symmetric(new), new @ seen
 
 
-def intersected(
+def intersect(
     x: ArrayLike, covariance: Any, z: ArrayLike, h: ArrayLike, measurement: Any
 ) -> Correction:
     """Return an estimate corrected by what may be correlated with it: covariance intersection.
@@ -162,8 +162,8 @@ def intersected(
     two errors (Julier and Uhlmann 1997); w in [0, 1] is where det P is least. The same news told
     twice changes nothing:
 
-    >>> once = intersected([0.0], 4.0, [1.0], [[1.0]], 1.0)
-    >>> twice = intersected(once.x, once.covariance, [1.0], [[1.0]], 1.0)
+    >>> once = intersect([0.0], 4.0, [1.0], [[1.0]], 1.0)
+    >>> twice = intersect(once.x, once.covariance, [1.0], [[1.0]], 1.0)
     >>> once.covariance, twice.covariance
     (array([[1.]]), array([[1.]]))
     """

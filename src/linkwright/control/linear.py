@@ -194,7 +194,7 @@ def dlqe(a: Any, c: Any, process: Any, measurement: Any) -> Gain:
     return Gain(L, P, _poles(A - A @ L @ C))
 
 
-def discretized(a: Any, b: Any, period: float) -> tuple[Array, Array]:
+def discretize(a: Any, b: Any, period: float) -> tuple[Array, Array]:
     """Return A and B from one instant to the next, with inputs that hold in between.
 
     Args:
@@ -202,7 +202,7 @@ def discretized(a: Any, b: Any, period: float) -> tuple[Array, Array]:
         b: effect of the inputs.
         period: s.
 
-    >>> discretized([[0, 1], [0, 0]], [[0], [1]], 0.1)[1].round(6)
+    >>> discretize([[0, 1], [0, 0]], [[0], [1]], 0.1)[1].round(6)
     array([[0.005],
            [0.1  ]])
     """
@@ -352,7 +352,7 @@ class LQR(StateFeedback):
             self.gain = lqr(model.a, model.b, q, r)
         else:
             checked(period, f"period of {name!r}", above=0.0)
-            self.gain = dlqr(*discretized(model.a, model.b, period), q, r)
+            self.gain = dlqr(*discretize(model.a, model.b, period), q, r)
         for state in model.states:
             if state not in model.point:
                 raise BlockError(f"{state!r} of the linear model is not a number to be fed back")
@@ -415,7 +415,7 @@ class Observer(StateSpace):
             step, drive, correct = a, b, self.gain.gain
         else:
             period = period_of(rate, name)
-            step, drive = discretized(a, b, period)
+            step, drive = discretize(a, b, period)
             self.gain = dlqe(step, c, van_loan(a, noise, period), seen / period)
             correct = step @ self.gain.gain
         super().__init__(

@@ -21,7 +21,7 @@ from typing import Any
 from linkwright.algebra import ONE, ZERO, Expr, exp, sqrt, where
 from linkwright.blocks import Block, BlockError, Rate, checked
 from linkwright.control.joints import JointController, PerJoint, numbers
-from linkwright.control.servo import saturated
+from linkwright.control.servo import saturate
 
 _NEVER = 1e300
 """The time in which an integral without a gain is unwound, s."""
@@ -165,7 +165,7 @@ def pid_parts(
         wanted = given = wanted if feedforward is ZERO else block.intermediate(wanted)
         low = wanted if terms.low is None else terms.low
         high = wanted if terms.high is None else terms.high
-        given = block.intermediate(saturated(wanted, low, high))
+        given = block.intermediate(saturate(wanted, low, high))
     if integral is not None and old is not None and terms.ki is not None:
         slope = terms.ki * error
         if given is not wanted and terms.unwind is None:

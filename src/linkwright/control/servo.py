@@ -11,7 +11,7 @@ from linkwright.control.joints import JointController, PerJoint, driven_joints, 
 from linkwright.control.models import inverse_dynamics
 
 
-def saturated(value: Expr, low: Expr | float, high: Expr | float) -> Expr:
+def saturate(value: Expr, low: Expr | float, high: Expr | float) -> Expr:
     """Return a value kept between two bounds.
 
     Args:
@@ -20,7 +20,7 @@ def saturated(value: Expr, low: Expr | float, high: Expr | float) -> Expr:
         high: the upper bound.
 
     >>> from linkwright.algebra import symbol
-    >>> saturated(symbol("u"), -1, 1)
+    >>> saturate(symbol("u"), -1, 1)
     max(-1, min(1, u))
     """
     return maximum(low, minimum(high, value))
@@ -36,7 +36,7 @@ def bounded(
     named = [n for n in joints if n in limit] if isinstance(limit, Mapping) else joints
     bounds = dict(zip(named, gains(element, "limit", limit, named), strict=True))
     return [
-        saturated(x, -bounds[n], bounds[n]) if n in bounds else x
+        saturate(x, -bounds[n], bounds[n]) if n in bounds else x
         for n, x in zip(joints, efforts, strict=True)
     ]
 

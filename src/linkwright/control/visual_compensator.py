@@ -21,7 +21,7 @@ import numpy as np
 
 from linkwright.algebra import ONE, Expr, equal, where
 from linkwright.blocks import Block, BlockError, Rate, checked, checked_all
-from linkwright.control.servo import saturated
+from linkwright.control.servo import saturate
 
 
 class VisualCompensator(Block):
@@ -90,7 +90,7 @@ class VisualCompensator(Block):
             before = self.discrete_state(f"error{i}_before", unit="1")
             kept = self.discrete_state(f"rate{i}_kept", unit="m/s")
             step = K * sizes[i] * (error[i] - b * before) / self.period
-            going = kept + step if top is None else saturated(kept + step, -top, top)
+            going = kept + step if top is None else saturate(kept + step, -top, top)
             value = self.intermediate(where(new > 0, going, where(lost > 0, 0, kept)))
             self.update(kept, value)
             self.update(before, where(new > 0, error[i], where(lost > 0, 0, before)))

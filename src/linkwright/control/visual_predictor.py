@@ -27,7 +27,7 @@ from linkwright.control.kalman_filter import (
     follow_covariance,
     moved_covariance,
 )
-from linkwright.control.servo import saturated
+from linkwright.control.servo import saturate
 from linkwright.control.visual_compensator import axis_count, per_axis, sightings
 
 _FAR = 1e6
@@ -130,7 +130,7 @@ class VisualPredictor(Block):
         speed = hold(size * w / self.period)
         wanted = hold(speed + self._gain * (place - ahead) / self.period)
         if self._top is not None:
-            wanted = saturated(wanted, -self._top, self._top)
+            wanted = saturate(wanted, -self._top, self._top)
         seen = where((self._known > 0) | (self._fresh > 0), 1, 0)
         going = hold(where((seen > 0) & (self._lost < 0.5), wanted, 0))
         following = [going, *told]

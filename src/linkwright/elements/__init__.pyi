@@ -2,15 +2,15 @@ from linkwright.elements import drives as drives
 from linkwright.elements.camera import PinholeCamera as PinholeCamera
 from linkwright.elements.camera_calibration import (
     PixelScale as PixelScale,
-    calibrated_scale as calibrated_scale,
+    calibrate_scale as calibrate_scale,
     depth_from_area as depth_from_area,
 )
 from linkwright.elements.camera_drawing import PictureMaker as PictureMaker
 from linkwright.elements.camera_gaps import ViewGap as ViewGap, view_gaps as view_gaps
 from linkwright.elements.camera_regions import (
     PictureRegion as PictureRegion,
+    find_regions as find_regions,
     nearest_region as nearest_region,
-    regions as regions,
 )
 from linkwright.elements.camera_targets import (
     CameraTarget as CameraTarget,

@@ -64,7 +64,7 @@ def depth_from_area(area: float, pixels: float, scale: PixelScale) -> float:
     return math.sqrt(size / (pixels * scale.across * scale.down))
 
 
-def calibrated_scale(
+def calibrate_scale(
     moved: ArrayLike,
     seen: ArrayLike,
     distance: float | Sequence[float],
@@ -86,7 +86,7 @@ def calibrated_scale(
         tolerance: how far a centroid may lie from where the scales put it, pixels.
 
     >>> places = [(0, 0), (0.1, 0), (0, 0.1)]
-    >>> found = calibrated_scale(places, [(100, 100), (180, 100), (100, 160)], 1.0)
+    >>> found = calibrate_scale(places, [(100, 100), (180, 100), (100, 160)], 1.0)
     >>> [round(x, 6) for x in found.focal]
     [800.0, 600.0]
     """

@@ -32,7 +32,7 @@ class PictureRegion:
         box: least u, least v, greatest u, greatest v.
         cut: whether it touches the edge of the picture, so that a part of it may be missing.
 
-    >>> regions([[0, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]])[0].u
+    >>> find_regions([[0, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]])[0].u
     2.0
     """
 
@@ -44,7 +44,7 @@ class PictureRegion:
     cut: bool
 
 
-def regions(
+def find_regions(
     picture: ArrayLike, *, parity: int | None = None, diagonal: bool = False, least: float = 1.0
 ) -> tuple[PictureRegion, ...]:
     """Return the regions of a binary picture, the largest first.
@@ -55,7 +55,7 @@ def regions(
         diagonal: whether pixels that touch at a corner belong together.
         least: area below which a region is left out, pixels.
 
-    >>> found = regions([[1, 1, 0, 0], [1, 1, 0, 1]])
+    >>> found = find_regions([[1, 1, 0, 0], [1, 1, 0, 1]])
     >>> [(region.area, region.u, region.v) for region in found]
     [(4.0, 1.0, 1.0), (1.0, 3.5, 1.5)]
     """
@@ -128,7 +128,7 @@ def nearest_region(
         v: likewise.
         within: how far from it a region may be, pixels.
 
-    >>> nearest_region(regions([[1, 0, 0, 1]]), 3, 0).u
+    >>> nearest_region(find_regions([[1, 0, 0, 1]]), 3, 0).u
     3.5
     """
     near = [(np.hypot(one.u - u, one.v - v), one) for one in found]

@@ -17,7 +17,7 @@ from linkwright.linear.gains import (
     ProposedGains as ProposedGains,
     best_gains as best_gains,
     gains_at as gains_at,
-    proposed_gains as proposed_gains,
+    propose_gains as propose_gains,
 )
 from linkwright.linear.limit_cycle_maps import (
     LimitCycleMap as LimitCycleMap,
@@ -51,10 +51,10 @@ from linkwright.linear.swept_sine import (
 from linkwright.linear.tuning import (
     StepMeasures as StepMeasures,
     UltimatePoint as UltimatePoint,
-    fitted_sine as fitted_sine,
-    measured_margins as measured_margins,
-    measured_response as measured_response,
-    opened as opened,
+    fit_sine as fit_sine,
+    measure_margins as measure_margins,
+    measure_response as measure_response,
+    open_loop as open_loop,
     step_measures as step_measures,
     ultimate_point as ultimate_point,
 )

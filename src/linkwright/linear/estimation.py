@@ -16,7 +16,7 @@ from linkwright.blocks import Block, BlockError, Sampled, as_rate, checked
 from linkwright.blocks.discretization import van_loan
 from linkwright.control.covariances import covariance_matrix, unobservable
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
-from linkwright.control.linear import Weights, discretized
+from linkwright.control.linear import Weights, discretize
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter, UnscentedKalmanFilter
 from linkwright.control.step_model import Measurement
 from linkwright.linear.linearization import LinearModel, linearize
@@ -261,7 +261,7 @@ class _Plan:
         span = float(self.period)
         if model.period == 0.0:
             both = np.hstack([model.b, model.drift[:, None]])
-            phi, theta = discretized(model.a, both, span)
+            phi, theta = discretize(model.a, both, span)
             return phi, theta[:, :-1], theta[:, -1]
         count = span / model.period
         if abs(count - round(count)) > 1e-9 or count < 0.5:

@@ -82,7 +82,7 @@ PHASE_MARGIN = "phase-margin"
 
 
 @worded
-def proposed_gains(
+def propose_gains(
     point: UltimatePoint, kind: str = "PD", rule: str = PHASE_MARGIN, *, margin: float = 60.0
 ) -> ProposedGains:
     """Return gains from the ultimate gain and period.
@@ -95,7 +95,7 @@ def proposed_gains(
         margin: degrees, for that rule.
 
     >>> point = UltimatePoint(8.0, 3.6)
-    >>> gains = proposed_gains(point, "PI", "ziegler-nichols")
+    >>> gains = propose_gains(point, "PI", "ziegler-nichols")
     >>> gains.kp, gains.ti
     (3.6, 3.0)
     """

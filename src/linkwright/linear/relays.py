@@ -21,7 +21,7 @@ from linkwright.base.errors import Error
 from linkwright.blocks import Block, checked
 from linkwright.linear.cuts import INJECTED, RETURNED, cut
 from linkwright.linear.frequency import cut_loop, with_numbers
-from linkwright.linear.tuning import UltimatePoint, measured_margins, ultimate_point
+from linkwright.linear.tuning import UltimatePoint, measure_margins, ultimate_point
 from linkwright.mechanism import ModelLike
 from linkwright.recording import Channel, Recording
 from linkwright.simulation import simulate
@@ -86,7 +86,7 @@ def relay_experiment(
     width = checked(hysteresis, "hysteresis", least=0.0)
     count = int(checked(periods, "periods", least=3))
     loop = cut_loop(model, port, at=at, values=values)
-    expected = measured_margins(loop.response()).gain_frequency
+    expected = measure_margins(loop.response()).gain_frequency
     if not math.isfinite(expected):
         raise Error(
             f"the loop through {port!r} never lags by half a turn, so a relay does not oscillate",

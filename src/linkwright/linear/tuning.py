@@ -157,7 +157,7 @@ def _into(t: Array, away: Array, last: int, band: float) -> float:
 
 # -- sines -----------------------------------------------------------------------------------------
 @worded
-def fitted_sine(times: ArrayLike, values: ArrayLike, frequency: float) -> complex:
+def fit_sine(times: ArrayLike, values: ArrayLike, frequency: float) -> complex:
     """Return the complex amplitude c of the sine in a signal: Im(c exp(j w t)).
 
     Args:
@@ -168,7 +168,7 @@ def fitted_sine(times: ArrayLike, values: ArrayLike, frequency: float) -> comple
     A mean and a slope are fitted with it.
 
     >>> t = np.linspace(0, 3, 200)
-    >>> abs(fitted_sine(t, 5 + 0.1 * t + 2 * np.sin(4 * t + 0.3), 4.0)).__round__(9)
+    >>> abs(fit_sine(t, 5 + 0.1 * t + 2 * np.sin(4 * t + 0.3), 4.0)).__round__(9)
     2.0
     """
     t, y = _signals(times, values)
@@ -189,7 +189,7 @@ def _harmonic(t: Array, y: Array, w: float, *beside: Array) -> complex:
 
 
 @worded
-def measured_response(
+def measure_response(
     times: ArrayLike,
     input: ArrayLike,  # noqa: A002 - the word of the field
     output: ArrayLike,
@@ -207,28 +207,28 @@ def measured_response(
         settle: s at the beginning that do not count.
 
     >>> t = np.linspace(0, 5, 500)
-    >>> found = measured_response(t, np.sin(2 * t), 3 * np.cos(2 * t), 2.0)
+    >>> found = measure_response(t, np.sin(2 * t), 3 * np.cos(2 * t), 2.0)
     >>> round(abs(found), 6), round(np.angle(found) / np.pi, 6).item()
     (3.0, 0.5)
     """
     t, u = _signals(times, input)
     _, y = _signals(times, output)
     kept = t >= t[0] + settle
-    size = fitted_sine(t[kept], u[kept], frequency)
+    size = fit_sine(t[kept], u[kept], frequency)
     if abs(size) < 1e-12 * max(1e-300, float(np.abs(u).max(initial=0.0))):
         raise Error(f"nothing goes in at {frequency:g} rad/s", remedy="put a sine in")
-    return fitted_sine(t[kept], y[kept], frequency) / size
+    return fit_sine(t[kept], y[kept], frequency) / size
 
 
 @worded
-def opened(closed: FrequencyResponse) -> FrequencyResponse:
+def open_loop(closed: FrequencyResponse) -> FrequencyResponse:
     """Return the loop gain L = T/(1 - T) of a loop whose closed response T was measured.
 
     Args:
         closed: from the set-point to the answer.
 
     >>> T = FrequencyResponse(np.array([1.0]), np.array([0.5 + 0j]), "r", "y")
-    >>> opened(T).values
+    >>> open_loop(T).values
     array([1.+0.j])
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -237,7 +237,7 @@ def opened(closed: FrequencyResponse) -> FrequencyResponse:
 
 
 @worded
-def measured_margins(loop: FrequencyResponse) -> Margins:
+def measure_margins(loop: FrequencyResponse) -> Margins:
     """Return the margins of a loop gain that is known at some frequencies.
 
     Args:
@@ -245,7 +245,7 @@ def measured_margins(loop: FrequencyResponse) -> Margins:
 
     >>> w = np.geomspace(0.1, 100, 400)
     >>> L = FrequencyResponse(w, 8 / (1j * w * (2 + 1j * w)), "e", "y")
-    >>> found = measured_margins(L)
+    >>> found = measure_margins(L)
     >>> round(found.degrees, 1), round(found.phase_frequency, 2), found.gain
     (38.7, 2.5, inf)
     """

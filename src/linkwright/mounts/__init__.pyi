@@ -17,7 +17,7 @@ from linkwright.mounts.budget import (
 )
 from linkwright.mounts.comparison_page import (
     MountComparison as MountComparison,
-    comparison as comparison,
+    study_mounts as study_mounts,
 )
 from linkwright.mounts.easycomm import EasyCommPort as EasyCommPort
 from linkwright.mounts.element_files import read_orbits as read_orbits
@@ -26,7 +26,7 @@ from linkwright.mounts.keyholes import (
     Keyholes as Keyholes,
     compare_mounts as compare_mounts,
     follow as follow,
-    passage as passage,
+    keyhole_passage as keyhole_passage,
 )
 from linkwright.mounts.legs import LegAxes as LegAxes, leg_axes as leg_axes
 from linkwright.mounts.licence import (
@@ -53,18 +53,18 @@ from linkwright.mounts.moves import (
     orbit_path as orbit_path,
     path_error as path_error,
     plan_moves as plan_moves,
-    streamed as streamed,
-    synchronized as synchronized,
+    stream_moves as stream_moves,
+    synchronize as synchronize,
 )
 from linkwright.mounts.orbits import Orbit as Orbit, OrbitError as OrbitError, Orbits as Orbits
-from linkwright.mounts.pass_tracking import TrackingServo as TrackingServo, tracking as tracking
+from linkwright.mounts.pass_tracking import TrackingServo as TrackingServo, track_pass as track_pass
 from linkwright.mounts.passes import Pass as Pass, Passes as Passes
 from linkwright.mounts.pointing_drive import PointingDrive as PointingDrive
 from linkwright.mounts.ranking import (
     MountRank as MountRank,
     MountStudy as MountStudy,
     mount_study as mount_study,
-    ranked as ranked,
+    rank_mounts as rank_mounts,
 )
 from linkwright.mounts.report_orbit import ReportOrbit as ReportOrbit
 from linkwright.mounts.rotator import Rotator as Rotator, RotatorPort as RotatorPort
@@ -86,7 +86,7 @@ from linkwright.mounts.seas import (
 from linkwright.mounts.shaping import (
     ShapedPath as ShapedPath,
     ShapingError as ShapingError,
-    shaped as shaped,
+    shape_path as shape_path,
 )
 from linkwright.mounts.ship_files import read_ship as read_ship
 from linkwright.mounts.ships import (

@@ -19,7 +19,7 @@ from linkwright.base.errors import InputError
 from linkwright.base.files import path_of, write_text
 from linkwright.base.optional import extra
 from linkwright.base.reprs import brief, one_line
-from linkwright.mounts.ranking import CRITERIA, MountRank, MountStudy, mount_study, ranked
+from linkwright.mounts.ranking import CRITERIA, MountRank, MountStudy, mount_study, rank_mounts
 from linkwright.recording.colors import TRACES
 from linkwright.recording.document import (
     document,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from linkwright.robots import Robot
 
-__all__ = ["MountComparison", "comparison"]
+__all__ = ["MountComparison", "study_mounts"]
 
 MOUNTS = (
     "mount-3-rotary",
@@ -61,7 +61,7 @@ class MountComparison:
         studies: one for each mount.
         ranks: the same mounts, the best one first.
 
-    >>> found = comparison(["mount-x-y"], grid=(13, 4), sweep=4)
+    >>> found = study_mounts(["mount-x-y"], grid=(13, 4), sweep=4)
     >>> [r.mount for r in found.ranks]
     ['mount-x-y']
     """
@@ -105,7 +105,7 @@ class MountComparison:
 
 
 @worded
-def comparison(
+def study_mounts(
     mounts: Sequence[Robot | str] = MOUNTS, *, grid: tuple[int, int] = (73, 31), sweep: int = 72
 ) -> MountComparison:
     """Compare mounts over the hemisphere and around the horizon.
@@ -115,13 +115,13 @@ def comparison(
         grid: numbers of azimuths and of zenith angles of the charts.
         sweep: azimuths around the horizon.
 
-    >>> comparison(["mount-x-y"], grid=(13, 4), sweep=4).study("mount-x-y").actuators
+    >>> study_mounts(["mount-x-y"], grid=(13, 4), sweep=4).study("mount-x-y").actuators
     2
     """
     if not mounts:
         raise InputError("there is no mount to compare", remedy="name one or more")
     studies = tuple(mount_study(m, grid=grid, sweep=sweep) for m in mounts)
-    return MountComparison(studies, ranked(studies))
+    return MountComparison(studies, rank_mounts(studies))
 
 
 def _has(study: MountStudy, of: str) -> bool:

@@ -145,7 +145,7 @@ def between(a: Array, b: Array) -> Array:
     return np.asarray(np.arctan2(across, np.einsum("...i,...i->...", a, b)))
 
 
-def passage(axes: SerialAxes, path: Trajectory, speed: float) -> KeyholePassage:
+def keyhole_passage(axes: SerialAxes, path: Trajectory, speed: float) -> KeyholePassage:
     """Return the passage by a mount's first axis that a pass makes, for the closed form.
 
     Args:
@@ -158,7 +158,7 @@ def passage(axes: SerialAxes, path: Trajectory, speed: float) -> KeyholePassage:
     >>> from linkwright.mounts.sites import Site
     >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
     >>> low = Site(-43.52, 172.58, 20).passes(orbit, days=1)[0]
-    >>> by = passage(serial_axes("alt-az"), low, math.radians(5.0))
+    >>> by = keyhole_passage(serial_axes("alt-az"), low, math.radians(5.0))
     >>> round(math.degrees(by.distance) + low.culmination, 6)
     90.0
     """

@@ -2,7 +2,7 @@
 
 Waypoints are points in space (East, North, up) that the dish is to look at. Between two of them
 every axis makes one trapezoid of speed. All have one acceleration a and end together after T:
-d = v (T − v/a), so that v = (aT − √(a²T² − 4ad))/2. Each waypoint is a full stop; `streamed` is
+d = v (T − v/a), so that v = (aT − √(a²T² − 4ad))/2. Each waypoint is a full stop; `stream_moves` is
 the other way, where speeds are sent many times a second and nothing stops.
 """
 
@@ -201,7 +201,7 @@ class Trapezoids:
         speeds: of each axis, turns/s.
         stretched: whether it takes longer than was asked for.
 
-    >>> synchronized([0.0, 0.0], 1.0)
+    >>> synchronize([0.0, 0.0], 1.0)
     Trapezoids(time=1.0, speeds=(0.0, 0.0), stretched=False)
     """
 
@@ -210,7 +210,7 @@ class Trapezoids:
     stretched: bool
 
 
-def synchronized(
+def synchronize(
     distances: Sequence[float],
     time: float,
     *,
@@ -227,7 +227,7 @@ def synchronized(
         acceleration: turns/s².
         top_speed: turns/s.
 
-    >>> move = synchronized([10.0, 4.0], 2.0)
+    >>> move = synchronize([10.0, 4.0], 2.0)
     >>> [round(v * (move.time - v / 33), 9) for v in move.speeds]
     [10.0, 4.0]
     """
@@ -350,7 +350,7 @@ def plan_moves(
     for (before, after), length in zip(pairwise(steps), path.lengths, strict=True):
         turns = [(y - x) / a.steps for x, y, a in zip(before, after, axes, strict=True)]
         moves.append(
-            synchronized(
+            synchronize(
                 turns, float(length) / speed, acceleration=acceleration, top_speed=top_speed
             )
         )
@@ -386,7 +386,7 @@ class StreamedMove:
         path: what is followed.
 
     >>> path = line_path((0, 0, 1), (1, 0, 1), 0.5)
-    >>> smooth = streamed(path, lambda d: [math.asin(d[0])], [StepperAxis()], speed=0.25)
+    >>> smooth = stream_moves(path, lambda d: [math.asin(d[0])], [StepperAxis()], speed=0.25)
     >>> smooth.speeds.shape, smooth.duration
     ((100, 1), 5.0)
     """
@@ -417,7 +417,7 @@ class StreamedMove:
         ]
 
 
-def streamed(
+def stream_moves(
     path: TargetPath,
     inverse: Inverse,
     axes: Sequence[StepperAxis],
@@ -438,7 +438,7 @@ def streamed(
         acceleration: turns/s², that no axis exceeds from one set of speeds to the next.
         top_speed: turns/s.
 
-    >>> smooth = streamed(
+    >>> smooth = stream_moves(
     ...     line_path((1, 1, 1), (1, -1, 1), 0.5),
     ...     lambda d: (math.atan2(d[0], d[1]), math.asin(d[2])),
     ...     [StepperAxis(), StepperAxis()],

@@ -33,7 +33,7 @@ from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.blocks import Block
 from linkwright.control.computed_torque import ComputedTorque
-from linkwright.control.servo import saturated
+from linkwright.control.servo import saturate
 from linkwright.elements import Encoder
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output
@@ -110,7 +110,7 @@ class TrackingServo:
 
 
 @worded
-def tracking(
+def track_pass(
     mount: ModelLike,
     pass_: PathInSky,
     *,
@@ -145,7 +145,7 @@ def tracking(
         >>> m.actuate("yoke", "dish")
         >>> platform = m.set_platform(dish)
         >>> d, rate = [[0, 0, 1], [0.02, 0, 0.9998]], [[0.02, 0, 0], [0.02, 0, -0.0004]]
-        >>> s = tracking(m, lw.motion.hermite([0, 1], d, rate))
+        >>> s = track_pass(m, lw.motion.hermite([0, 1], d, rate))
         >>> list(s.members)
         ['target', 'inverse', 'torque', 'cascade', 'transmitter']
     """
@@ -251,7 +251,7 @@ def _cascade(count: int, servo: TrackingServo) -> Block:
         wanted = block.intermediate(u[i] + outer * (q[i] - at[i]))
         off = block.intermediate(wanted - moving[i])
         summed = block.discrete_state(f"sum_{i}")
-        block.update(summed, saturated(summed + off * block.period, -1.0, 1.0))
+        block.update(summed, saturate(summed + off * block.period, -1.0, 1.0))
         made.append(a[i] + outer * (u[i] - moving[i]) + inner * off + slow * summed)
     block.output_vector("acceleration", made)
     return block

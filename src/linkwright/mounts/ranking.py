@@ -25,7 +25,7 @@ from linkwright.parallel.loci import Locus, singular_loci
 if TYPE_CHECKING:
     from linkwright.robots import Robot
 
-__all__ = ["CRITERIA", "MountRank", "MountStudy", "mount_study", "ranked"]
+__all__ = ["CRITERIA", "MountRank", "MountStudy", "mount_study", "rank_mounts"]
 
 SINGULAR = 1e6
 """Condition number from which on a pose of the chart is singular."""
@@ -162,7 +162,7 @@ class MountRank:
 
 
 @worded
-def ranked(studies: Sequence[MountStudy]) -> tuple[MountRank, ...]:
+def rank_mounts(studies: Sequence[MountStudy]) -> tuple[MountRank, ...]:
     """Return mounts in order, the best one first.
 
     A mount without a number, such as a sweep that did not close, is last in that criterion. Where
@@ -171,7 +171,10 @@ def ranked(studies: Sequence[MountStudy]) -> tuple[MountRank, ...]:
     Args:
         studies: of the mounts.
 
-    >>> [(r.place, r.mount) for r in ranked([mount_study("mount-x-y", grid=(13, 4), sweep=0)])]
+    >>> [
+    ...     (r.place, r.mount)
+    ...     for r in rank_mounts([mount_study("mount-x-y", grid=(13, 4), sweep=0)])
+    ... ]
     [(1, 'mount-x-y')]
     """
     if not studies:

@@ -71,7 +71,7 @@ class ShapedPath:
         return np.stack([flat * np.sin(azimuth), flat * np.cos(azimuth), np.sin(elevation)], axis=1)
 
 
-def shaped(
+def shape_path(
     target: Trajectory,
     *,
     error: float,
@@ -93,7 +93,7 @@ def shaped(
     >>> from linkwright.mounts.sites import Site
     >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
     >>> low = Site(-43.52, 172.58, 20).passes(orbit, days=1)[0]
-    >>> found = shaped(low, error=math.radians(0.4))
+    >>> found = shape_path(low, error=math.radians(0.4))
     >>> found.rate < found.plain, found.over_the_top
     (True, False)
     """

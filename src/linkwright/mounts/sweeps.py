@@ -3,7 +3,7 @@
 The dish goes once around at one elevation, slowly, so that only weights count (the antenna-mount
 thesis, section 10.2). Counterweights hang below the hinges of the lower arms, below the foot of the
 strut, or both; their moments are those that make the greatest effort least, found exactly
-(`linkwright.parallel.balance`).
+(`linkwright.parallel.counterbalance`).
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class TrackingReport:
 
 
 def tracking_report(run: Run, beamwidth_deg: float, licence: Licence = VESSELS) -> TrackingReport:
-    """Return how well the mount of a System of `tracking` has followed its pass."""
+    """Return how well the mount of a System of `track_pass` has followed its pass."""
     error, on = run["pointing error"], run["transmitter.transmits"]
     period = float(run.times[1] - run.times[0]) if len(run.times) > 1 else 0.0
     return TrackingReport(

@@ -5,7 +5,7 @@ from linkwright.parallel import (
 from linkwright.parallel.assembly_modes import (
     Assemblies as Assemblies,
     AssemblyMode as AssemblyMode,
-    assemblies as assemblies,
+    find_assemblies as find_assemblies,
 )
 from linkwright.parallel.beams import (
     BeamSection as BeamSection,
@@ -28,7 +28,7 @@ from linkwright.parallel.charts import (
 from linkwright.parallel.counterweights import (
     Counterbalance as Counterbalance,
     Counterweight as Counterweight,
-    balance as balance,
+    counterbalance as counterbalance,
 )
 from linkwright.parallel.error_budgets import (
     ErrorBudget as ErrorBudget,
@@ -38,7 +38,7 @@ from linkwright.parallel.error_budgets import (
 )
 from linkwright.parallel.joined_poses import (
     JoinedPoses as JoinedPoses,
-    joined as joined,
+    connect_poses as connect_poses,
 )
 from linkwright.parallel.loci import (
     Locus as Locus,
@@ -56,7 +56,7 @@ from linkwright.parallel.pose_errors import (
     PoseSensitivity as PoseSensitivity,
     pose_budget as pose_budget,
     pose_sensitivity as pose_sensitivity,
-    sampled_poses as sampled_poses,
+    sample_poses as sample_poses,
 )
 from linkwright.parallel.pose_proofs import (
     PoseProof as PoseProof,

@@ -129,7 +129,7 @@ class Assemblies(Result):
         return "; ".join(told)
 
 
-def assemblies(
+def find_assemblies(
     robot: ModelLike,
     actuators: Mapping[str, Amount] | Sequence[float],
     values: Mapping[str, Amount] | None = None,
@@ -150,7 +150,7 @@ def assemblies(
     >>> m.actuate("crank")
     >>> m.set_platform("coupler").point.name
     'coupler0'
-    >>> found = assemblies(m, {"crank": 0.7})
+    >>> found = find_assemblies(m, {"crank": 0.7})
     >>> found.count, found.complete, len(found.real)
     (2, True, 2)
     >>> found.words

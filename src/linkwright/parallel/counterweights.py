@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from linkwright.program import Program
     from linkwright.robots import Robot
 
-__all__ = ["Counterbalance", "Counterweight", "balance"]
+__all__ = ["Counterbalance", "Counterweight", "counterbalance"]
 
 Array = NDArray[np.float64]
 _EXACT = 1e-9
@@ -94,7 +94,7 @@ class Counterbalance:
 
 
 @worded
-def balance(
+def counterbalance(
     robot: Robot,
     q: ArrayLike,
     weights: Mapping[str, Counterweight],
@@ -114,7 +114,9 @@ def balance(
     >>> arm = m.body("arm", rotate="y", mass=2, com=(0.5, 0, 0), inertia=0)
     >>> m.gravity()
     >>> poses = np.linspace(0, 1, 5)[:, None]
-    >>> found = balance(lw.Robot(m), poses, {"weight": Counterweight(("arm",), (-1, 0, 0))})
+    >>> found = counterbalance(
+    ...     lw.Robot(m), poses, {"weight": Counterweight(("arm",), (-1, 0, 0))}
+    ... )
     >>> round(found.moments["weight"], 6), found.exact
     (1.0, True)
     """
@@ -130,7 +132,7 @@ def balances(
     *,
     actuators: Sequence[str] | None = None,
 ) -> list[Counterbalance]:
-    """Return what some choices of the counterweights do, each as `balance` finds it."""
+    """Return what some choices of the counterweights do, each as `counterbalance` finds it."""
     rows = np.atleast_2d(np.array(q, dtype=float))
     counted = _counted(robot, actuators)
     own = np.asarray(robot.gravity(rows)).reshape(len(rows), -1)

@@ -58,7 +58,7 @@ class JoinedPoses(Result):
 
 
 @worded
-def joined(
+def connect_poses(
     robot: ModelLike,
     first: Coordinates | None,
     second: Coordinates,
@@ -89,9 +89,9 @@ def joined(
     >>> m.actuate("crank")
     >>> p = m.set_platform("tip")
     >>> there, back = {"crank": 0.5, "rod": -0.7421}, {"crank": 2.5, "rod": -2.8038}
-    >>> joined(m, there, back).joined
+    >>> connect_poses(m, there, back).joined
     True
-    >>> joined(m, there, back, "type 1", output="position").joined
+    >>> connect_poses(m, there, back, "type 1", output="position").joined
     True
     """
     if kind not in KINDS:

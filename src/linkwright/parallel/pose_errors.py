@@ -30,7 +30,7 @@ from linkwright.equations.parallel_machine import (
 from linkwright.mechanism import ModelLike
 from linkwright.parallel.error_budgets import ErrorBudget, ErrorSource
 
-__all__ = ["POSE", "PoseSensitivity", "pose_budget", "pose_sensitivity", "sampled_poses"]
+__all__ = ["POSE", "PoseSensitivity", "pose_budget", "pose_sensitivity", "sample_poses"]
 
 Array = NDArray[np.float64]
 POSE = ("x", "y", "z", "rx", "ry", "rz")
@@ -189,7 +189,7 @@ def pose_budget(
 
 
 @worded
-def sampled_poses(
+def sample_poses(
     source: ModelLike,
     q: Mapping[str, float] | ArrayLike,
     tolerances: Mapping[str, float],
@@ -218,7 +218,7 @@ def sampled_poses(
     >>> m.actuate("crank")
     >>> p = m.set_platform("tip")
     >>> m.defaults(r=0.3, l=1.0)
-    >>> sampled_poses(m, {"crank": 0.0, "rod": 0.0}, {"l": 1e-3}, 4).shape
+    >>> sample_poses(m, {"crank": 0.0, "rod": 0.0}, {"l": 1e-3}, 4).shape
     (4, 6)
     """
     machine = parallel_machine(source)

@@ -87,7 +87,7 @@ def prove_pose(robot: ModelLike, q: Coordinates | None = None) -> PoseProof:
     Args:
         robot: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
         q: all coordinates in order, or some by name, as in `singularity`; an assembly that
-            `assemblies` has found, say.
+            `find_assemblies` has found, say.
 
     >>> from linkwright import Mechanism
     >>> m = Mechanism("slider crank")

@@ -25,9 +25,9 @@ from linkwright.linear.gains import ProposedGains, best_gains, gains_at
 from linkwright.linear.responses import FrequencyResponse
 from linkwright.linear.tuning import (
     StepMeasures,
-    measured_margins,
-    measured_response,
-    opened,
+    measure_margins,
+    measure_response,
+    open_loop,
     step_measures,
     time_text,
     ultimate_point,
@@ -311,17 +311,17 @@ def sweep_experiment(
         settle = max(_SETTLE * period, 0.3)
         trace = bench.run("sine", size, settle + _MEASURE * period, frequency=float(one))
         values.append(
-            measured_response(trace.times, trace.probe, trace.q, float(one), settle=settle)
+            measure_response(trace.times, trace.probe, trace.q, float(one), settle=settle)
         )
     closed = FrequencyResponse(w, np.array(values), f"{bench.axis}.target", f"{bench.axis}.q")
-    loop = opened(closed)
+    loop = open_loop(closed)
     law = ProposedGains(bench.kp, td=bench.kd / bench.kp).response(w)
     plant = FrequencyResponse(w, loop.values / law, f"{bench.axis} law", f"{bench.axis}.q")
     try:
         gains = best_gains(plant, margin=margin)
     except Error:
         gains = None
-    return SweepResult(closed, loop, plant, measured_margins(loop), gains)
+    return SweepResult(closed, loop, plant, measure_margins(loop), gains)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +359,7 @@ def relay_trial(
     point = ultimate_point(trace.times, trace.probe, trace.q)
     w = point.frequency
     last = trace.times >= trace.times[-1] - 4 * point.period
-    answer = measured_response(trace.times[last], trace.probe[last], trace.q[last], w)
+    answer = measure_response(trace.times[last], trace.probe[last], trace.q[last], w)
     law = bench.kp + 1j * w * bench.kd
     plant = answer / (bench.kp - answer * law)
     known = FrequencyResponse(np.array([w]), np.array([plant]), bench.axis, bench.axis)

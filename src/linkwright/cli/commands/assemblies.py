@@ -35,7 +35,7 @@ def command(
     from linkwright.base.errors import InputError, suggestion
     from linkwright.equations.closure import assemble
     from linkwright.equations.parallel_machine import parallel_machine
-    from linkwright.parallel import assemblies
+    from linkwright.parallel import find_assemblies
     from linkwright.parallel.locked_files import read_locked
 
     m = parallel_machine(open_model(model, settings, trust=trust)).mechanism
@@ -51,7 +51,7 @@ def command(
             remedy = suggestion(name, locked, f"there are {', '.join(locked)}")
             raise InputError(f"{m.name!r} has no actuator {name!r}", remedy=remedy)
         locked[name] = value
-    found = assemblies(m, locked)
+    found = find_assemblies(m, locked)
     given = file is not None or at
     return CommandResult(
         {**found.as_dict(), "at": where, "actuators": locked},

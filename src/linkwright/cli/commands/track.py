@@ -120,10 +120,10 @@ def _followed(
 ) -> Any:
     from linkwright.cli.progress import run_bar
     from linkwright.doors import load
-    from linkwright.mounts import Wind, read_ship, tracking
+    from linkwright.mounts import Wind, read_ship, track_pass
     from linkwright.simulation import simulate
 
-    system = tracking(
+    system = track_pass(
         load(mount),
         chosen,
         beamwidth=beamwidth,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.blocks import checked
-from linkwright.control.covariances import information_form, intersected
+from linkwright.control.covariances import information_form, intersect
 from linkwright.server.clocks import SECOND
 from linkwright.server.coordinator.association import joint_probabilities
 from linkwright.server.coordinator.motions import (
@@ -372,7 +372,7 @@ def _corrected(fit: _Fit, model: MotionModel, independent: bool) -> tuple[Array,
         new, gain = information_form(fit.covariance, model.seen, fit.noise)
         return gain @ fit.residual, new
     zero = np.zeros(len(fit.covariance))
-    both = intersected(zero, fit.covariance, fit.residual, model.seen, fit.noise)
+    both = intersect(zero, fit.covariance, fit.residual, model.seen, fit.noise)
     return both.x, both.covariance
 
 

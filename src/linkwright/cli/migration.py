@@ -1,0 +1,49 @@
+"""The page of what was renamed, made from the tables that keep old names at work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from linkwright.base.aliases import NAMES
+from linkwright.cli.commands import ALIASES, OLD_OPTIONS
+
+_HEAD = """\
+# What was renamed
+
+Old names work for one release, and warn with the new one. This page is made from the tables that do
+that: `python -m linkwright.cli.migration > docs/migration.md`.
+"""
+
+
+def page() -> str:
+    """Return the page as Markdown.
+
+    >>> print(page().partition(chr(10))[0])
+    # What was renamed
+    """
+    public = {f"lw.{old}": f"lw.{new}" for old, new in NAMES.items() if ":" not in new}
+    homes = {f"lw.{old}": _home(new) for old, new in NAMES.items() if ":" in new}
+    options = {
+        f"linkwright {command} {old}": new if new[:2] == "--" else f"linkwright {command} {new}"
+        for command, members in OLD_OPTIONS.items()
+        for old, new in members.items()
+    }
+    commands = {f"linkwright {old}": f"linkwright {new}" for old, new in ALIASES.items()}
+    parts = [_HEAD, _table("Names", public)]
+    if homes:
+        parts.append(_table("Names that are not public any more, and where they are", homes))
+    return "\n".join([*parts, _table("Commands", commands), _table("Options", options)])
+
+
+def _home(place: str) -> str:
+    module, _, name = place.partition(":")
+    return f"from linkwright.{module} import {name}"
+
+
+def _table(title: str, rows: Mapping[str, str]) -> str:
+    lines = [f"| `{old}` | `{new}` |" for old, new in sorted(rows.items())]
+    return "\n".join([f"## {title}\n", "| before | now |", "|---|---|", *lines, ""])
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -1,0 +1,62 @@
+"""Old names: every one of the table works, says what it is called now, and does so once."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+import linkwright as lw
+from linkwright.base.aliases import NAMES
+from linkwright.cli.migration import page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_WALK = """
+import warnings
+from importlib import import_module
+from linkwright.base.aliases import NAMES
+for old, new in NAMES.items():
+    room, _, name = f"linkwright.{old}".rpartition(".")
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        value = getattr(import_module(room), name)
+        assert getattr(import_module(room), name) is value
+    (warning,) = given
+    assert warning.category is DeprecationWarning, old
+    assert f"linkwright.{new.replace(':', '.')};" in str(warning.message), old
+    assert warning.filename == "<string>", old
+    home, _, now = f"linkwright.{new.replace(':', '.')}".rpartition(".")
+    assert value is getattr(import_module(home), now), old
+    assert name not in dir(import_module(room)), old
+print(len(NAMES))
+"""
+
+
+def test_every_old_name_leads_to_the_new_one_and_warns_once() -> None:
+    done = subprocess.run([sys.executable, "-c", _WALK], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == len(NAMES) >= 20
+
+
+def test_no_old_name_is_a_new_one() -> None:
+    assert set(NAMES) & set(NAMES.values()) == set()
+    for old, new in NAMES.items():
+        room, _, name = f"linkwright.{old}".rpartition(".")
+        assert name not in importlib.import_module(room).__all__
+        if ":" not in new:  # the new one is public
+            room, _, name = f"linkwright.{new}".rpartition(".")
+            assert name in importlib.import_module(room).__all__
+
+
+def test_an_old_room_knows_names_that_have_changed_since() -> None:
+    with pytest.warns(DeprecationWarning, match=r"linkwright\.linear\.open_loop"):
+        assert attrgetter("analysis.opened")(lw) is lw.linear.open_loop
+
+
+def test_the_page_is_made_from_the_table() -> None:
+    kept = (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")
+    assert kept == page(), "run: python -m linkwright.cli.migration > docs/migration.md"
