@@ -116,6 +116,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "mount move": ("mount-2-rotary", str(MOUNTS / "orbit.toml")),
     "tools info": ("puma560",),
     "tools explain": ("R101",),
+    "tools reproduce": ("server-a4-cost",),
 }
 NAMED = {
     *("final", "mounts", "axes", "coordinates", "actuators", "quantities", "packages", "reach"),

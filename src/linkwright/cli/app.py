@@ -13,7 +13,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
 from linkwright.base.errors import InputError
-from linkwright.cli.commands import ALIASES, COMMANDS, GROUPS, load
+from linkwright.cli.commands import ALIASES, COMMANDS, GROUPS, SHORTCUTS, load
 from linkwright.version import __version__
 
 HELP = """Describe a mechanism, and get the smallest and fastest program that simulates it.
@@ -133,7 +133,7 @@ class LazyGroup(PlainGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first argument names; an unknown one is wrong usage."""
         if args[0] not in self.commands and not args[0].startswith("-"):
-            paths = {path.rpartition(" ")[2]: path for path in COMMANDS} | ALIASES
+            paths = {path.rpartition(" ")[2]: path for path in COMMANDS} | ALIASES | SHORTCUTS
             near = get_close_matches(args[0], [*self.commands, *paths], 3)
             own = ctx.command_path
             full = [

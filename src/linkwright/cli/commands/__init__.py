@@ -14,7 +14,7 @@ from typing import Any
 
 from linkwright.base.lazy import named
 
-__all__ = ["ALIASES", "COMMANDS", "GROUPS", "OLD_OPTIONS", "load", "renamed"]
+__all__ = ["ALIASES", "COMMANDS", "GROUPS", "OLD_OPTIONS", "SHORTCUTS", "load", "renamed"]
 
 GROUPS: dict[str, str] = {
     "model": "Write, check, describe and convert models.",
@@ -70,6 +70,7 @@ COMMANDS: dict[str, str] = {
     "tools latency": "linkwright.cli.commands.latency",
     "tools guide": "linkwright.cli.commands.guide",
     "tools systolic": "linkwright.cli.commands.systolic",
+    "tools reproduce": "linkwright.cli.commands.reproduce",
 }
 
 ALIASES: dict[str, str] = {
@@ -111,6 +112,9 @@ ALIASES: dict[str, str] = {
     "info": "tools info",
 }
 """Names of release 0.1, which still work, with a warning: the old name and the new one."""
+
+SHORTCUTS: dict[str, str] = {"reproduce": "tools reproduce"}
+"""Names that work without a warning, and that the help does not list."""
 
 
 OLD_OPTIONS: dict[str, dict[str, str]] = {
@@ -156,6 +160,8 @@ def renamed(words: list[str]) -> tuple[list[str], list[str]]:
     (['plot', 'run.csv', '--derivative'], ['`--rate` of `linkwright plot` is now `--derivative`'])
     """
     warnings = []
+    if words and words[0] in SHORTCUTS:
+        words = [*SHORTCUTS[words[0]].split(), *words[1:]]
     old = words[0] if words else ""
     new = ALIASES.get(old)
     member = old in GROUPS and (

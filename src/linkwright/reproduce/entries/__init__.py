@@ -1,0 +1,1 @@
+"""The figures and tables, a function for each."""
