@@ -18,9 +18,18 @@ Array = NDArray[np.float64]
 
 
 @cache
-def motion(model: str, until: float, step: float, method: str = "midpoint") -> Recording:
+def motion(
+    model: str,
+    until: float,
+    step: float,
+    method: str = "midpoint",
+    *,
+    every: int = 1,
+    **start: float,
+) -> Recording:
     """Return a motion of a shipped model in the units that it prints."""
-    return simulate(model, until, step=step, method=method, every=1).recording.printed
+    run = simulate(model, until, step=step, method=method, every=every, initial=start or None)
+    return run.recording.printed
 
 
 def degrees(recording: Recording, channel: str) -> Array:
