@@ -40,6 +40,20 @@ class RandomRuns:
         streams, count = self.times.shape
         return f"RandomRuns({streams} streams of {count - 1} intervals)"
 
+    def spread(self) -> dict[str, list[float]]:
+        """Return mean, deviation and maximum of the areas (IAE) over the streams, by state.
+
+        >>> RandomRuns(np.zeros((2, 4)), np.zeros((2, 4, 1)), np.array([[1.0], [3.0]])).spread()
+        {'mean': [2.0], 'deviation': [1.4142135623730951], 'maximum': [3.0]}
+        """
+        many = len(self.areas) > 1
+        deviation = self.areas.std(axis=0, ddof=1) if many else np.zeros(self.areas.shape[1])
+        return {
+            "mean": self.areas.mean(axis=0).tolist(),
+            "deviation": deviation.tolist(),
+            "maximum": self.areas.max(axis=0).tolist(),
+        }
+
 
 @worded
 def random_runs(

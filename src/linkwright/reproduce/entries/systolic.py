@@ -7,6 +7,7 @@ import numpy as np
 from linkwright.heritage.systolic import (
     STEP_CYCLES,
     ArrayMachine,
+    Debugger,
     array_cost,
     assemble,
     pseudo_inverse_cost,
@@ -16,7 +17,14 @@ from linkwright.heritage.systolic import (
     to_words,
 )
 from linkwright.heritage.systolic.instructions import REGISTERS
-from linkwright.reproduce.reproduction import Check, DataTable, Panel, Reproduction, Series
+from linkwright.reproduce.reproduction import (
+    Check,
+    DataTable,
+    Listing,
+    Panel,
+    Reproduction,
+    Series,
+)
 
 SOURCE = """
 ADDD(A0, B0)
@@ -94,3 +102,64 @@ def inverse() -> Reproduction:
             Check("largest error", "1e-5", error, at_most=True, recomputed=True),
         ],
     )  # fmt: skip
+
+
+SESSION = """
+start: ADDD(A0, B0)
+A1 = SUM1A, B1 = SUM2B
+SHIFT(A1, B0)
+A2 = SFTA&B, B2 = SFTA&B
+MULTF2(AB3, B1)
+wait: NOP
+NOP
+NOP
+MULTS2
+B4 = SUM2B
+"""
+GIVEN = ("proglen", "break wait", "run", "processor 2 16", "unbreak wait", "run", "back", "step",
+         "processor 2 16")  # fmt: skip
+
+
+def session() -> Reproduction:
+    """Return a session with the simulator: breakpoint, steps, and the display of a processor."""
+    code = assemble(SESSION, file="display.asm")
+    machine = ArrayMachine(code, read_data("", code.queues)[0])
+    for name, value in {"A0": 0.02, "B0": 0.02, "AB3": 0.08}.items():
+        machine.registers[REGISTERS.index(name)] = to_words(value)
+    talk = Debugger(machine)
+    said = [talk.give(line) for line in GIVEN]
+    lines = [line for pair in zip((f"sim> {g}" for g in GIVEN), said, strict=True) for line in pair]
+    shown = said[-1]
+
+    def number(after: str, text: str = shown) -> float:
+        return float(text.partition(after)[2].split()[0].rstrip(")"))
+
+    starting, ready = (
+        text.partition("Multiplier2")[2] for text in (said[GIVEN.index("processor 2 16")], shown)
+    )
+    made = [
+        Check(name, text, number(word), within=1e-14)
+        for name, word, text in (
+            ("A1", " A1:", "0.0399999991059303"),
+            ("A2", " A2:", "1.2799999713897700"),
+            ("B2", " B2:", "0.6399999856948850"),
+            ("B4", " B4:", "0.0031999992206693"),
+            ("SUM1A", "SUM1A  =", "0.0399999991059303"),
+            ("CSUM1B", "CSUM1B =", "-0.0400000000372529"),
+            ("CSUM2A", "CSUM2A =", "-0.0032000001519918"),
+            ("SUM2B", "SUM2B  =", "0.0031999992206693"),
+        )
+    ]
+    made += [
+        Check("clock of the multiplier, as it starts", "4", number("mul_clock =", starting)),
+        Check("clock of the multiplier, when it is ready", "-1", number("mul_clock =", ready)),
+        Check("dynamic clock of adder 2", "4", number("Adder2:       (dyn. clock =")),
+        Check("row", "2", number("row ...........................")),
+        Check("column", "16", number("column ........................")),
+    ]
+    return Reproduction(
+        [Listing("\n".join(lines), "sim")],
+        made,
+        note="The report's own session (its appendix B) is lost; this one comes to its display, "
+        "whose 16-digit numbers are 32-bit words: 15 of their digits count.",
+    )
