@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from linkwright.base.errors import InputError
+from linkwright.base.errors import InputError, nearest
 from linkwright.base.reprs import brief
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -92,12 +92,14 @@ def at_home(call: Callable[..., Any], function: Function) -> Function:
 
 def refusal(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> InputError | None:
+) -> InputError | TypeError | None:
     """Return the error for the first argument that does not fit its annotation; None if all do."""
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
         hints = get_type_hints(function, localns=_Names(function.__globals__))
-    except (TypeError, NameError):  # a wrong number of arguments: Python's own words are good
+    except TypeError as error:
+        return _unknown_keyword(function, kwargs, error)
+    except NameError:
         return None
     for name, value in bound.arguments.items():
         kind = inspect.signature(function).parameters[name].kind
@@ -111,6 +113,22 @@ def refusal(
                     f"{' or '.join(dict.fromkeys(_words(hints[name])))}"
                 )
     return None
+
+
+def _unknown_keyword(
+    function: Callable[..., Any], kwargs: Mapping[str, Any], error: TypeError
+) -> TypeError | None:
+    """Return an error that says what an unknown keyword is called; None where Python's is good."""
+    from linkwright.base.peers import KEYWORDS, peer
+
+    known = list(inspect.signature(function).parameters)
+    strange = next((name for name in kwargs if name not in known), None)
+    if strange is None or "keyword" not in str(error):
+        return None
+    ours = peer(strange, KEYWORDS)
+    near = ours if ours in known else nearest(strange, known)
+    hint = f"; did you mean {near!r}?" if near else f"; it has {', '.join(known)}"
+    return TypeError(f"{function.__name__}() has no argument {strange!r}{hint}")
 
 
 class _Names(dict[str, Any]):

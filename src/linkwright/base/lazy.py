@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -55,6 +55,55 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
 
+def stub_names(stub: Path) -> dict[str, str]:
+    """Return the names of an `__init__.pyi`, and the modules from which it imports them."""
+    only_tree = 0x400  # ast.PyCF_ONLY_AST, without importing ast
+    tree: Any = compile(stub.read_text(encoding="utf-8"), str(stub), "exec", only_tree)
+    return {alias.name: each.module for each in tree.body for alias in each.names}
+
+
+def _home(word: str) -> str:
+    """Return where in the public rooms a name is, or nothing."""
+    root = Path(__file__).parents[1]
+    for room in stub_names(root / "__init__.pyi"):
+        package = root / room / "__init__.pyi"
+        if package.is_file() and word in stub_names(package):
+            return f"{room}.{word}"
+    return ""
+
+
+class NoAttribute(AttributeError):
+    """An attribute that is not there. What to use instead is sought where that is printed."""
+
+    def __init__(self, owner: str, word: str, known: Iterable[str]) -> None:
+        super().__init__(word, name=word, obj=None)  # Python has nothing to add to our hint
+        self._owner, self._word, self._known = owner, word, known
+
+    def __str__(self) -> str:
+        from linkwright.base.peers import hint
+
+        word = self._word
+        return f"{self._owner} has no attribute {word!r}{hint(word, self._known, _home(word))}"
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        return AttributeError, (str(self),)
+
+
+NoAttribute.__module__, NoAttribute.__qualname__ = "builtins", "AttributeError"  # in tracebacks
+
+
+def guide(self: object, name: str) -> Any:
+    """Answer an unknown attribute with the name that it has here: `__getattr__` of a class.
+
+    A type checker should not see it, so that it goes on to report such attributes.
+    """
+    kind = type(self)
+    if hasattr(kind, name):  # a property raised it: let it say why
+        return object.__getattribute__(self, name)
+    known = [each for each in dir(kind) if not each.startswith("_")]
+    raise NoAttribute(f"{kind.__name__!r} object", name, known)
+
+
 def attach(
     package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -66,25 +115,19 @@ def attach(
     >>> attach("linkwright.windows", import_module("linkwright.windows").__file__)[2][:2]
     ['InterruptClaim', 'Interrupts']
     """
-    stub = Path(file).with_suffix(".pyi")
-    only_tree = 0x400  # ast.PyCF_ONLY_AST, without importing ast
-    tree: Any = compile(stub.read_text(encoding="utf-8"), str(stub), "exec", only_tree)
-    homes = {alias.name: each.module for each in tree.body for alias in each.names}
+    homes = stub_names(Path(file).with_suffix(".pyi"))
     module = sys.modules[package]
 
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
             from linkwright.base.aliases import renamed
-            from linkwright.base.errors import nearest
 
             value = renamed(package, name)
             if value is not None:
                 setattr(module, name, value)
                 return value
-            near = "" if name.startswith("_") else nearest(name, homes, cutoff=0.7)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+            raise NoAttribute(f"module {package!r}", name, homes)
         if home == package:
             with importing:
                 return import_module(f"{package}.{name}")

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if not TYPE_CHECKING:
+    from linkwright.base.lazy import guide
 
 
 class Open(Protocol):
@@ -29,6 +32,8 @@ class Shown:
     """What can be looked at."""
 
     __slots__ = ()
+    if not TYPE_CHECKING:
+        __getattr__ = guide
 
     def show(
         self,

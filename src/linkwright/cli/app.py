@@ -133,13 +133,19 @@ class LazyGroup(PlainGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first argument names; an unknown one is wrong usage."""
         if args[0] not in self.commands and not args[0].startswith("-"):
+            from linkwright.base.peers import COMMANDS as PEERS, peer
+
             paths = {path.rpartition(" ")[2]: path for path in COMMANDS} | ALIASES | SHORTCUTS
             near = get_close_matches(args[0], [*self.commands, *paths], 3)
-            own = ctx.command_path
-            full = [
-                f"{own} {name}" if name in self.commands else f"linkwright {paths[name]}"
-                for name in near
-            ]
+            own, ours = ctx.command_path, peer(args[0], PEERS)
+            full = (
+                [f"linkwright {ours}"]
+                if ours
+                else [
+                    f"{own} {name}" if name in self.commands else f"linkwright {paths[name]}"
+                    for name in near
+                ]
+            )
             hint = f"; did you mean {' or '.join(dict.fromkeys(full))}?" if full else ""
             ctx.fail(f"there is no command {args[0]!r}{hint}")
         return super().resolve_command(ctx, args)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, substitute_all, total
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, InputError
+from linkwright.base.lazy import guide
 from linkwright.equations.choices import Choices
 from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
@@ -83,6 +84,9 @@ class Equations:
     outputs: tuple[Expr, ...] = field(repr=False)
     state_rates: tuple[Expr, ...] = field(repr=False)
     choices: Choices | None = field(default=None, repr=False)
+
+    if not TYPE_CHECKING:
+        __getattr__ = guide
 
     @property
     def states(self) -> tuple[Expr, ...]:

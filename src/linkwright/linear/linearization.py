@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from linkwright.backends.kernel import Kernel, compile as compile_kernel
 from linkwright.base.arguments import worded
 from linkwright.base.energies import ENERGIES
 from linkwright.base.errors import Error
+from linkwright.base.lazy import guide
 from linkwright.base.optional import extra
 from linkwright.base.reprs import brief
 from linkwright.equations.closure import Relations, independent_columns
@@ -91,6 +92,9 @@ class LinearModel:
     computed: tuple[str, ...] = ()
     period: float = 0.0
     level: Array = field(default_factory=lambda: np.zeros(0))
+
+    if not TYPE_CHECKING:
+        __getattr__ = guide
 
     def __repr__(self) -> str:
         counts = (("state", self.states), ("input", self.inputs), ("output", self.outputs))
