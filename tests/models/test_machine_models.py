@@ -10,6 +10,7 @@ from linkwright.algebra import Expr, evaluate_all
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.mechanism import Mechanism
 from linkwright.models import MODELS, load_model
+from linkwright.robots import Robot, closed
 
 #: Constraints, actuators, and other dimensions for which the start is closed too.
 MACHINES: dict[str, tuple[int, int, Mapping[str, float]]] = {
@@ -26,6 +27,10 @@ MACHINES: dict[str, tuple[int, int, Mapping[str, float]]] = {
     "delta": (3, 3, {"rod": 0.7, "start": 0.2}),
     "five-bar": (2, 2, {"c": 0, "L2": 0.4}),
     "agile-eye": (4, 3, {"R": 0.2}),
+    "spherical-collinear": (4, 3, {"link_mass": 0.3}),
+    "spherical-coplanar": (4, 3, {"link_mass": 0.3}),
+    "spherical-shoulder": (4, 3, {"link_mass": 0.3}),
+    "unitru": (10, 2, {"D": 0.3}),
     "tripod": (6, 3, {"base": 0.5, "height": 0.7}),
     "planar-3-rpr": (4, 3, {"turn": 0.5, "base3_x": 0.1}),
 }
@@ -47,7 +52,7 @@ def values(machine: ParallelMachine, m: Mechanism) -> Mapping[Expr, float]:
 
 
 def test_every_machine_is_in_the_table() -> None:
-    homes = ("mounts:", "serial_mounts:", "parallel:", "agile_eye:")
+    homes = ("mounts:", "serial_mounts:", "parallel:", "agile_eye:", "candidates:")
     assert set(MACHINES) == {name for name, model in MODELS.items() if model.home.startswith(homes)}
 
 
@@ -85,3 +90,16 @@ def test_an_equatorial_mount_follows_the_sky_with_its_first_axis_alone(latitude:
         found = np.array(evaluate_all(machine.direction, numbers | {hour: h, declination: 0.3}))
         assert found @ pole == pytest.approx(math.sin(0.3))
         assert found[0] == pytest.approx(-math.sin(h) * math.cos(0.3))
+
+
+def test_the_coupling_mirrors_base_and_platform() -> None:
+    """UNITRU: its platform's center is on the normal that halves zenith and axis; no torsion."""
+    robot = Robot(load_model("unitru"))
+    for legs in ((0.2, -0.1), (-0.15, 0.25), (0.3, 0.3)):
+        q = closed(robot, {"actuators": [legs]}).q[0]
+        pose = robot.pose(q, "platform")
+        n = (pose[:3, 2] + [0, 0, 1]) / np.linalg.norm(pose[:3, 2] + [0, 0, 1])
+        assert pose[:3, 3] == pytest.approx(0.2 * n, abs=1e-9)
+        mirror = np.eye(3) - 2 * np.outer(n, n)
+        assert pose[:3, :3] == pytest.approx(mirror @ np.diag([1, 1, -1]), abs=1e-9)
+        assert abs(pose[2, 2]) < 0.999

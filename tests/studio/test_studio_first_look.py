@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 #: Machines whose actuators are shown: nothing else holds them.
 DRIVEN = {name for name in MODELS if name.startswith("mount-")}
 DRIVEN |= {"stewart", "delta", "tripod", "agile-eye", "five-bar", "planar-3-rpr"}
+DRIVEN |= {name for name in MODELS if name.startswith("spherical-")} | {"unitru"}
 DRIVEN_DAILY = ["five-bar", "mount-alt-az"]
 SEEN = sorted(set(MODELS) - {"spacecraft-2", "andrews", "n-four-bar", "joint-drive", "puma-sees"})
 SEEN_DAILY = ["cart", "mount-x-y", "pendulum", "stanford-arm-controlled"]

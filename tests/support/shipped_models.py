@@ -12,6 +12,10 @@ ALIKE = frozenset(
         "mount-x-y",
         "mount-3-axis",
         "tripod",
+        "spherical-collinear",  # these four: agile-eye
+        "spherical-coplanar",
+        "spherical-shoulder",
+        "unitru",
         "planar-3-rpr",
         "puma-sees",  # puma560
     }

@@ -109,6 +109,16 @@ MODELS: dict[str, LibraryModel] = {
     "agile-eye": LibraryModel(
         "spherical platform of nine hinges (3-RRR, overconstrained)", "agile_eye:build"
     ),
+    "spherical-collinear": LibraryModel(
+        "the same, with its motors on one line", "candidates:collinear"
+    ),
+    "spherical-coplanar": LibraryModel(
+        "the same, with its motors in one plane", "candidates:coplanar"
+    ),
+    "spherical-shoulder": LibraryModel(
+        "the same, with its motors square to each other", "candidates:shoulder"
+    ),
+    "unitru": LibraryModel("pointing coupling of three 4R legs", "candidates:unitru"),
     "tripod": LibraryModel("platform on three hinged jacks (3-RPS)", "parallel:tripod"),
     "planar-3-rpr": LibraryModel("planar platform on three jacks", "parallel:planar_3_rpr"),
 }
