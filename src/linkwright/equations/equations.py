@@ -35,6 +35,7 @@ from linkwright.program.passes.replacement import with_reads
 
 if TYPE_CHECKING:
     from linkwright.equations.closed_form import ClosedForm
+    from linkwright.equations.worksheets import BodySheet
 
 _NEAR = 1.1
 _WORTH_CARE = 200  # operations up to which the slower passes tell formulations apart
@@ -155,6 +156,18 @@ class Equations:
         from linkwright.equations.kernels import inverse_dynamics_program
 
         return inverse_dynamics_program(self)
+
+    def worksheets(self) -> list[BodySheet]:
+        """Return of each body its class, axes, partial velocities and remainders.
+
+        >>> m = Mechanism("cart")
+        >>> b = m.body("b", translate="x", mass="m")
+        >>> derive(m).worksheets()[0].every[0].velocity
+        n.x
+        """
+        from linkwright.equations.worksheets import body_sheets
+
+        return body_sheets(self)
 
     def closed_form(self) -> ClosedForm:
         """Return M(q), c(q, u), g(q) and Q with M u' + c + g = Q, intermediate names written out.

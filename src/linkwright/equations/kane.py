@@ -168,7 +168,7 @@ def _fill(
     else:
         shifted = add(
             above.acceleration,
-            _remainder(writer, above, sheet.arm),
+            remainder(writer, above, sheet.arm),
             times(_TWO, cross(above.omega, apply(transposed(turn), slide))),
         )
         sheet.acceleration = writer.triple(add(apply(turn, writer.triple(shifted)), pushed))
@@ -216,7 +216,8 @@ def _spread(writer: Writer, sheet: Worksheet) -> Matrix:
     return sheet.spread
 
 
-def _remainder(writer: Writer, sheet: Worksheet, r: Triple) -> Triple:
+def remainder(writer: Writer, sheet: Worksheet, r: Triple) -> Triple:
+    """Return alpha x r + omega x (omega x r) of what is left of the accelerations."""
     return NOTHING if is_nothing(r) else apply(_spread(writer, sheet), r)
 
 
@@ -230,7 +231,7 @@ def _add_forces(
 ) -> None:
     m, h, tensor = sheet.moments.mass, sheet.moments.first, sheet.moments.tensor()
     a, w = sheet.acceleration, sheet.omega
-    force = add(times(m, a), _remainder(writer, sheet, h))
+    force = add(times(m, a), remainder(writer, sheet, h))
     spin = writer.triple(apply(tensor, w))
     moment = add(apply(tensor, sheet.alpha), cross(w, spin), cross(h, a))
     force, moment = times(-ONE, force), times(-ONE, moment)

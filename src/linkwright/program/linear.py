@@ -165,6 +165,29 @@ def order_cost(
     return cost
 
 
+def fill(
+    pattern: Sequence[Sequence[int]], order: Sequence[int] | None = None
+) -> list[tuple[int, int]]:
+    """Return the zeros of a symmetric matrix that its factors do not keep, one of each pair.
+
+    Without an order it is eliminated as it stands (Sayers' thesis, table 7.2.1).
+
+    >>> arrow = [[2, 2, 2, 2], [2, 2, 0, 0], [2, 0, 2, 0], [2, 0, 0, 2]]
+    >>> len(fill(arrow)), len(fill(arrow, (1, 2, 3, 0)))
+    (3, 0)
+    """
+    left, work = list(range(len(pattern)) if order is None else order), [list(r) for r in pattern]
+    for k in tuple(left):
+        _eliminate_symmetric(work, k, left)
+        left.remove(k)
+    return [
+        (i, j)
+        for i, row in enumerate(work)
+        for j in range(i)
+        if row[j] != _NONE and pattern[i][j] == _NONE
+    ]
+
+
 def elimination_order(
     pattern: Sequence[Sequence[int]], *, symmetric: bool = True, sides: int = 1
 ) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CLOSED = "Print M, c, g and Q of M u' + c + g = Q instead."
 LATEX = "Write a LaTeX report instead; with --closed-form only the equations. - is the terminal."
+SHEETS = "Show bodies as Kane's method takes them, and the order of the solve, instead."
 BASE = "Show the base inertial parameters, and how they group, instead."
 
 _NUMBERS = ("value", "start")
@@ -30,6 +31,7 @@ def command(
     latex: Annotated[Path | None, own("FILE", LATEX)] = None,
     formulation: Formulation = "auto",
     base: Annotated[bool, own(None, BASE, "--base-parameters")] = False,
+    sheets: Annotated[bool, own(None, SHEETS, "--worksheets")] = False,
     settings: Set = None,
 ) -> CommandResult:
     """Describe a model: bodies, joints, coordinates, constraints, forces, parameters.
@@ -55,6 +57,8 @@ def command(
         return _latex(latex, derived, closed)
     if closed:
         return CommandResult({"model": mechanism.name}, _closed(derived))
+    if sheets:
+        return _outcome(mechanism.name, list(_worksheets(derived)), model)
     sections = [TextTable(s.columns, s.rows, s.title, _NUMBERS) for s in describe(derived)]
     members = list(_members(opened)) if is_system else []
     text = _model(mechanism, derived, sections, members, equations)
@@ -149,6 +153,14 @@ def _base(mechanism: Mechanism) -> Text:
     yield TextTable(("base parameter", "counted with it"), rows)
     if found.idle:
         yield f"\nwithout effect: {', '.join(found.idle)}"
+
+
+def _worksheets(derived: Equations) -> Iterator[TextTable]:
+    """Yield bodies, their worksheets, and the order in which accelerations are solved for."""
+    from linkwright.equations.worksheets import worksheet_sections
+
+    for section in worksheet_sections(derived):
+        yield TextTable(section.columns, section.rows, section.title)
 
 
 def _closed(derived: Equations) -> Text:
