@@ -117,6 +117,8 @@ def body_sheets(equations: Equations) -> list[BodySheet]:
     every = worksheets(kinematics, free, writer)
     tied = worksheets(kinematics, shares_of(reduction), writer)
     reader = _Reader(equations.assignments)
+    for u, steady in zip(reduction.dependent, reduction.offset, strict=True):
+        reader.meaning.setdefault(u, steady)  # a speed that is constant has no statement
     return [
         _sheet(kinematics, every[body], tied[body], writer, reader, reduction.independent)
         for body in kinematics.mechanism.depth_first()
@@ -137,11 +139,11 @@ def _sheet(
     mass, center = centers[body]
     children = kinematics.mechanism.children(body)
     counted = [c for c in children if keeps_mass_in_place(c, *centers[c][::-1])]
-    moving, arm = "recursive", (center - motion.reference).components(frame)
-    if motion.absolute:
-        moving = "body axes"
-    elif keeps_mass_in_place(body, center, mass):
-        moving, arm = "fixed mass", None
+    moving = "body axes" if motion.absolute else "recursive"
+    if not motion.absolute and keeps_mass_in_place(body, center, mass):
+        moving = "fixed mass"
+    above = moving == "fixed mass"
+    arm = (center - motion.reference).components(frame)
     turning = {0: "carried", 1: "recursive"}.get(len(body.rotations), "body axes")
 
     def vector(x: Triple) -> Vector:
@@ -150,9 +152,7 @@ def _sheet(
     def partials(sheet: Worksheet, speeds: Sequence[Expr]) -> tuple[Partials, ...]:
         turns = [sheet.partial_omega.get(k, NOTHING) for k in range(len(speeds))]
         moves = [
-            NOTHING
-            if arm is None
-            else add(sheet.partial_velocity.get(k, NOTHING), cross(turn, arm))
+            NOTHING if above else add(sheet.partial_velocity.get(k, NOTHING), cross(turn, arm))
             for k, turn in enumerate(turns)
         ]
         return tuple(
@@ -160,7 +160,7 @@ def _sheet(
             for u, turn, move in zip(speeds, turns, moves, strict=True)
         )
 
-    left = NOTHING if arm is None else add(tied.acceleration, remainder(writer, tied, arm))
+    left = NOTHING if above else add(tied.acceleration, remainder(writer, tied, arm))
     reader.learn(writer.statements)
     made = BodySheet(
         body,
