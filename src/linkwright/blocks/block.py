@@ -387,6 +387,7 @@ class Block(BlockWorkspace):
         unit: str | Sequence[str] = "?",
         initial: float = 0.0,
         doc: str = "",
+        labels: Sequence[str] = (),
     ) -> tuple[Expr, ...]:
         """Return the symbols of a new output port with several entries.
 
@@ -396,12 +397,13 @@ class Block(BlockWorkspace):
             unit: the unit of the entries, or one for each.
             initial: what they hold before the first instant of a sampled block.
             doc: what it is.
+            labels: names of the entries; by default they are numbered.
 
         >>> b = Block("b")
         >>> b.output_vector("tau", [1, 2])
         (tau[0], tau[1])
         """
-        return self._output(name, (len(values),), values, unit, initial, doc)
+        return self._output(name, (len(values),), values, unit, initial, doc, tuple(labels))
 
     def _output(
         self,
@@ -411,11 +413,14 @@ class Block(BlockWorkspace):
         unit: str | Sequence[str],
         initial: float,
         doc: str,
+        labels: tuple[str, ...] = (),
     ) -> tuple[Expr, ...]:
         exprs = tuple(self.expr(v) for v in values)
         self._refuse_taken(name)
-        made = self._symbols(name, shape, "input", unit)
-        self.outputs[name] = Port(name, _common(made), shape, made, exprs, float(initial), doc)
+        made = self._symbols(name, shape, "input", unit, labels)
+        self.outputs[name] = Port(
+            name, _common(made), shape, made, exprs, float(initial), doc, labels
+        )
         return made
 
     def event(

@@ -32,6 +32,7 @@ class Port:
             number, which makes it an input of the System, or an expression of the mechanism.
         initial: of an output of a sampled block, what it holds before the first instant.
         doc: what it is.
+        labels: of an output, names of the entries; by default they are numbered.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Port:
     values: tuple[Expr, ...]
     initial: float = 0.0
     doc: str = ""
+    labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         size = math.prod(self.shape)
@@ -51,6 +53,9 @@ class Port:
 
     def entries(self) -> list[tuple[str, Expr]]:
         """Return the names of the entries with what they are."""
+        if self.labels:
+            named = [f"{self.name}.{label}" for label in self.labels]
+            return list(zip(named, self.values, strict=True))
         indices = product(*(range(n) for n in self.shape))
         names = [f"{self.name}[{','.join(map(str, i))}]" if i else self.name for i in indices]
         return list(zip(names, self.values, strict=True))

@@ -203,9 +203,14 @@ class BlockWorkspace(Made):
         return made
 
     def _symbols(
-        self, name: str, shape: tuple[int, ...], role: str, unit: str | Sequence[str]
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        role: str,
+        unit: str | Sequence[str],
+        labels: Sequence[str] = (),
     ) -> tuple[Expr, ...]:
-        ends = indices(shape)
+        ends = [f".{label}" for label in labels] or indices(shape)
         units = [unit] * len(ends) if isinstance(unit, str) else unit
         for each in dict.fromkeys(units):
             checked_unit(each, f"{self.name}.{name}")

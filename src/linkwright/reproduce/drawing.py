@@ -42,7 +42,9 @@ def figure(found: Reproduction) -> Figure:
         heights = [
             max(map(_height, found.parts[k * across : (k + 1) * across])) for k in range(down)
         ]
-        size = (max(5.6, 3.4 * across), sum(heights) + 0.3)
+        lines = [line for part in found.parts if isinstance(part, Listing) for line in _head(part.text)]
+        longest = max(map(len, lines), default=0)
+        size = (max(5.6, 3.4 * across, min(14.0, 0.06 * longest + 1)), sum(heights) + 0.3)
         drawing: Figure = extra("matplotlib.figure", "plot").Figure(size, layout="constrained")
         grid = drawing.add_gridspec(down, across, height_ratios=heights)
         for k, part in enumerate(found.parts):
@@ -64,7 +66,10 @@ def _draw(axes: Axes, part: Part) -> None:
     axes.set_axis_off()
     if isinstance(part, Listing):
         text = "\n".join(_head(part.text))
-        axes.text(0, 1, text, family="monospace", fontsize=7, va="top", transform=axes.transAxes)
+        axes.text(
+            0, 1, text, family="monospace", fontsize=7, va="top", transform=axes.transAxes,
+            in_layout=False,
+        )  # fmt: skip
         return None
     return _draw_table(axes, part)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.files import write_text
 from linkwright.cli.options import Force, Model, Seed, Set, Until, option, own, read_settings
 from linkwright.cli.results import CommandResult, TextTable
 
@@ -21,10 +22,16 @@ VALIDATE = "With --fit: judge them by another recording."
 UPDATE = "exact, simultaneous or sequential, of a chain."
 BODE = "Cut the position, speed or current loop, or a port: margins, and a Bode plot."
 
+FILTER = "Add the Kalman filter of the chain: XHAT, SIGMAX, ZHAT, DZ and NIS."
+FEEDBACK = "Give the controller what the filter makes of the sensors."
+PRINT = "Write JNTMOD's prints: initial conditions, all arrays by block, and the filter."
+EVERY = "Interval of the prints, s. Default: each instant."
+
 _MOST = 200_000
 """Samples of a recording, at most, in which each instant has one."""
 _MISFIT = 10.0
 """Innovations squared of a fit, in units of their variance, at most."""
+_ARRAYS = ("R", "U", "XHOM", "XPAR", "XWON", "W", "Z", "ZWON", "V", "y", "DZ", "ZHAT")
 _BENT = ("gap", "second_stiffness", "hysteresis")
 
 
@@ -43,6 +50,10 @@ def command(
     limit_cycle: Annotated[
         bool, own(None, "Find the limit cycles of the gear instead.", "--limit-cycle")
     ] = False,
+    kalman: Annotated[bool, own(None, FILTER, "--filter")] = False,
+    feedback: Annotated[bool, own(None, FEEDBACK, "--filter-feedback")] = False,
+    listing: Annotated[Path | None, own("FILE", PRINT, "--print")] = None,
+    every: Annotated[float | None, own("S", EVERY, "--print-every")] = None,
     force: Force = False,
 ) -> CommandResult:
     """Run the drives of a model: what each signal reaches, and when.
@@ -55,6 +66,7 @@ def command(
       linkwright analyze drives shoulder.toml --fit run.parquet --validate other.parquet
       linkwright analyze drives joint-drive --bode position
       linkwright analyze drives shoulder.toml --joint joint --bode position --limit-cycle
+      linkwright analyze drives joint-drive:noise=1 --filter-feedback --print joint.txt
     """
     from linkwright.models.library import opened
     from linkwright.models.sources import stem_of
@@ -75,13 +87,17 @@ def command(
         return _loops(found, names, bode, limit_cycle, pictures, force)
     picture = Path(stem_of(model) + ".png") if plot else None
     _refuse_taken(out, force)
+    _refuse_taken(listing, force)
+    filters = _filters(found, names, feedback) if kalman or feedback else {}
     _refuse_taken(picture, force or out is None)
     run = simulate(found, until, seed=seed, every=_every(found, until))
+    if listing is not None:
+        write_text(listing, _prints(run, found, names, filters, every), replace=force)
     if out is not None:
         run.save(out, replace=force)
     if picture is not None:
         save_figure(picture, figure([run.recording], [c.name for c in _channels(run, names)]))
-    rows = _reached(run, names)
+    rows = _reached(run, [*names, *filters.values()])
     table = [
         (r["signal"], f"{r['peak']:.6g}", f"{r['time_s']:.4g}", f"{r['final']:.6g}", r["unit"])
         for r in rows
@@ -90,7 +106,7 @@ def command(
     return CommandResult(
         {"model": model, "time_s": run.time, "signals": rows},
         [TextTable(head, table, f"{model}: {run.time:g} s", ["peak", "at s", "final"])],
-        files={"recording": out, "plot": picture},
+        files={"recording": out, "plot": picture, "print": listing},
         next=f"plot {out}" if out is not None else f"analyze drives {model} --bode position",
     )
 
@@ -178,6 +194,33 @@ def _every(system: System, until: float | None) -> int | None:
     return 1 if short else None
 
 
+def _filters(system: System, names: list[str], feedback: bool) -> dict[str, str]:
+    """Add a filter to each chain."""
+    from linkwright.linear.drive_filter import add_filter
+
+    return {name: add_filter(system, name, feedback=feedback) for name in names}
+
+
+def _prints(
+    run: Run, system: System, names: list[str], filters: dict[str, str], every: float | None
+) -> str:
+    """Return the prints of all chains."""
+    from linkwright.elements.drives import Chain, DriveError
+    from linkwright.heritage.joint_prints import joint_print
+
+    texts = []
+    for name in names:
+        block = system.members[name].block
+        if not isinstance(block, Chain) or block.rate is None:
+            raise DriveError(
+                f"{name!r} has no arrays to print: it is no Chain with a rate",
+                remedy="give a Chain with a rate, such as joint-drive",
+                code="R411",
+            )
+        texts.append(joint_print(run.recording, name, block, every, filters.get(name, "")))
+    return "\n".join(texts)
+
+
 def _refuse_taken(path: Path | None, allowed: bool) -> None:
     if path is not None and path.exists() and not allowed:
         raise InputError(f"{path} is there already", remedy="--force overwrites it", code="R112")
@@ -187,7 +230,9 @@ def _channels(run: Run, names: list[str]) -> list[Any]:
     return [
         c
         for c in run.recording.channels
-        if any(c.name.startswith(f"{name}.") for name in names) and "[" not in c.name
+        if any(c.name.startswith(f"{name}.") for name in names)
+        and "[" not in c.name
+        and not any(f".{array}." in c.name for array in _ARRAYS)
     ]
 
 

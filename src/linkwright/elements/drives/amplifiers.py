@@ -163,7 +163,7 @@ class CurrentLoop(Amplifier):
                 "use an Ideal or Lag amplifier, or a motor with windings",
             )
         gain, kp, ki = sheet.numbers("gain", "kp", "ki")
-        error = gain * sheet.fed(f"u{axis}", command) - sheet.fed(f"i{axis}", current)
+        error = gain * sheet.fed(f"u{axis}", command) - sheet.fed(f"i{axis}", current, unit="A")
         held = sheet.state(f"held{axis}", unit="V", doc="integral part of the voltage")
         wanted = kp * error + held
         v = wanted
@@ -208,7 +208,7 @@ class PWM(Amplifier):
         """Return the voltage."""
         f, dead, gain, creep = sheet.numbers("frequency", "dead_time", "gain", "creep")
         bus = _bus(sheet, self.bus)
-        i = sheet.fed(f"i{axis}", current)
+        i = sheet.fed(f"i{axis}", current, unit="A")
         v = limited(gain * sheet.fed(f"u{axis}", command), bus)
         less = limited(v - 2 * bus * dead * f * tanh(i / creep), bus)
         v = less if self.dead_time else where(dead, less, v)

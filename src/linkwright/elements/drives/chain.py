@@ -193,7 +193,7 @@ class Chain(Block):
         emit(self, sketch, put, ledger=ledger)
         units = [sketch.signals[n][1] for n in names]
         found = [substitute(x, put) for x in known.values()]
-        self.output_vector("Z", found, unit=units, doc=", ".join(names))
+        self.output_vector("Z", found, unit=units, doc=", ".join(names), labels=names)
 
     # -- by matrices -------------------------------------------------------------------------------
     def _sampled(self, wanted: Expr, found: ChainMatrices) -> None:
@@ -213,12 +213,16 @@ class Chain(Block):
         each = [units.get(n, "?") for n in found.states]
         sensed, seen = [units.get(n, "?") for n in found.sensors], ", ".join(found.sensors)
         terms = ", ".join(found.inputs[: len(found.gains)])
-        R = self.output_vector("R", [float(g) * wanted for g in found.gains], doc=terms)
+        put = found.states[: len(found.gains)]
+        R = self.output_vector(
+            "R", [float(g) * wanted for g in found.gains], doc=terms, labels=put
+        )
         without = self.output_vector(
             "ZWON",
             [combination(row, x) for row in found.H],
             unit=sensed,
             doc=f"without noise: {seen}",
+            labels=found.sensors,
         )
         spread = column(noise.sensors, found.sensors, "sensor")
         quantum = column(noise.quantum, found.sensors, "sensor")
@@ -230,12 +234,14 @@ class Chain(Block):
             ],
             unit=sensed,
             doc=f"noise of {seen}",
+            labels=found.sensors,
         )
         z = self.output_vector(
             "Z",
             [_rounded(a + v, q) for a, v, q in zip(without, added, quantum, strict=True)],
             unit=sensed,
             doc=seen,
+            labels=found.sensors,
         )
         fed = self.input_vector("feedback", len(z), z, unit=sensed, doc=seen) if z else ()
         alpha = [*R, *fed]
@@ -261,17 +267,19 @@ class Chain(Block):
                 self.intermediate(a + b + c) for a, b, c in zip(home, forced, w, strict=True)
             ]
         if told:
-            put = [self.discrete_state(f"u[{i}]", value) for i, value in enumerate(inputs)]
+            held = [self.discrete_state(f"u[{i}]", value) for i, value in enumerate(inputs)]
+            fed_with, scales = zip(*(pair for block in blocks for pair in block.inputs), strict=True)
             roles = ", ".join(block.name for block in blocks)
-            self.output_vector("U", put, doc=f"inputs of {roles}, in this order")
+            what = f"inputs of {roles}, in this order"
+            self.output_vector("U", held, unit=scales, doc=what, labels=fed_with)
             for memories, values in zip(kept, parts, strict=True):
                 for memory, value in zip(memories, values, strict=True):
                     self.update(memory, value)
             names, states = ("XHOM", "XPAR", "W"), ", ".join(found.states)
             for label, memories in zip(names, kept, strict=True):
-                self.output_vector(label, memories, unit=each, doc=states)
+                self.output_vector(label, memories, unit=each, doc=states, labels=found.states)
             both = [h + p for h, p in zip(kept[0], kept[1], strict=True)]
-            self.output_vector("XWON", both, unit=each, doc=states)
+            self.output_vector("XWON", both, unit=each, doc=states, labels=found.states)
         else:
             for memory, value in zip(kept[0], now, strict=True):
                 self.update(memory, value)

@@ -39,6 +39,7 @@ class StepBlock:
         couple: from all states to its inputs.
         given: from the reference terms and the sensors to its inputs.
         noise: covariance of W.
+        inputs: names of its inputs with their units.
 
     >>> one, none = np.eye(1), np.zeros((1, 0))
     >>> StepBlock("load", 3, one, one, np.zeros((1, 4)), none, one).own
@@ -52,6 +53,7 @@ class StepBlock:
     couple: Array
     given: Array
     noise: Array
+    inputs: tuple[tuple[str, str], ...] = ()
 
     @property
     def own(self) -> slice:
@@ -147,7 +149,10 @@ def chain_matrices(
     spread = _noise(controller.a, deviation[:k], density[:k], step)
     given = np.hstack([np.eye(k), feedback])
     none = np.zeros((k, size))
-    blocks = [StepBlock("controller", 0, controller.phi, controller.theta, none, given, spread)]
+    put = tuple((name, "?") for name in states[:k])
+    blocks = [
+        StepBlock("controller", 0, controller.phi, controller.theta, none, given, spread, put)
+    ]
     for role in PLANT if split else ("plant",):
         mine = [s for s in plant if s.role == role or not split]
         if not mine:
@@ -165,7 +170,8 @@ def chain_matrices(
         span = slice(first, first + count)
         spread = _noise(whole[:, :count], deviation[span], density[span], step)
         none = np.zeros((len(fed), k + m))
-        blocks.append(StepBlock(role, first, phi, theta, couple, none, spread))
+        put = tuple((str(p.symbol.name), p.unit) for p in ports) if split else ()
+        blocks.append(StepBlock(role, first, phi, theta, couple, none, spread, put))
     what = {i: f"the sensor of {n}" for i, n in enumerate(names)}
     H = np.array(coefficients([sketch.signal(n) for n in names], symbols, what)).reshape(m, size)
     R = column(noise.sensors, names, "sensor") ** 2

@@ -147,7 +147,7 @@ class DC(Motor):
     ) -> Expr:
         """Return the torque on the shaft."""
         R, L, kt = sheet.numbers("R", "L", "kt")
-        i, v = currents[0], sheet.fed("v", voltages[0])
+        i, v = currents[0], sheet.fed("v", voltages[0], unit="V")
         friction, iron = drag(sheet, shaft, self)
         if self.thermal is not None:
             heat = sheet.sketch.of(self.thermal)
@@ -220,7 +220,7 @@ class PMSM(Motor):
         """Return the torque on the shaft."""
         R, Ld, Lq, flux, p = sheet.numbers("R", "Ld", "Lq", "flux", "pairs")
         (d, q), w = currents, p * shaft.speed
-        vd, vq = sheet.fed("v_d", voltages[0]), sheet.fed("v_q", voltages[1])
+        vd, vq = sheet.fed("v_d", voltages[0], unit="V"), sheet.fed("v_q", voltages[1], unit="V")
         friction, iron = drag(sheet, shaft, self)
         if self.thermal is not None:
             heat = sheet.sketch.of(self.thermal)
@@ -283,7 +283,7 @@ class Stepper(Motor):
 
         R, L, kt, p = sheet.numbers("R", "L", "kt", "pairs")
         a, b = currents
-        va, vb = sheet.fed("v_a", voltages[0]), sheet.fed("v_b", voltages[1])
+        va, vb = sheet.fed("v_a", voltages[0], unit="V"), sheet.fed("v_b", voltages[1], unit="V")
         along, across = -sin(p * shaft.angle), cos(p * shaft.angle)
         friction, _ = drag(sheet, shaft, self)
         sheet.rate(a, (va - R * a - kt * shaft.speed * along) / L)
@@ -328,7 +328,7 @@ class TorqueSource(Motor):
         """Return the torque on the shaft."""
         (kt,) = sheet.numbers("kt")
         friction, _ = drag(sheet, shaft, self)
-        torque = kt * sheet.fed("v", voltages[0])
+        torque = kt * sheet.fed("v", voltages[0], unit="V")
         sheet.supply(torque * shaft.speed)
         sheet.signal("torque", torque, unit="N*m", doc="torque")
         return torque - friction

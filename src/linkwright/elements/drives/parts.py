@@ -174,6 +174,7 @@ class SketchPort:
     role: str
     symbol: Expr
     value: Expr
+    unit: str = "?"
 
 
 class Sketch:
@@ -264,13 +265,13 @@ class PartSketch:
         """Say the rate of a state."""
         next(s for s in self.sketch.states if s.symbol is state).rate = value
 
-    def fed(self, name: str, value: Expr) -> Expr:
+    def fed(self, name: str, value: Expr, *, unit: str = "?") -> Expr:
         """Return what comes in from another part."""
         if not self.sketch.split:
             return value
         made = symbol(f"{self.label}.{name}", "input", owner=self.sketch.block.owner)
         known = {port.symbol: port.value for port in self.sketch.ports}
-        self.sketch.ports.append(SketchPort(self.role, made, substitute(value, known)))
+        self.sketch.ports.append(SketchPort(self.role, made, substitute(value, known), unit))
         return made
 
     def shared(self, value: Expr) -> Expr:

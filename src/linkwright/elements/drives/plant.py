@@ -117,10 +117,10 @@ def write_plant(
     if isinstance(train, Rigid):
         return _rigid(sketch, parts, end, shaft, torque, acceleration)
     out, back = train.write(teeth, shaft, end)
-    motor.rate(shaft.speed, (torque - motor.fed("torque", back)) / rotor)
+    motor.rate(shaft.speed, (torque - motor.fed("torque", back, unit="N*m")) / rotor)
     if parts.load is not None and load is not None:
         (inertia,) = load.numbers("J")
-        turned = parts.load.write(load, end, load.fed("torque", out))
+        turned = parts.load.write(load, end, load.fed("torque", out, unit="N*m"))
         load.rate(end.speed, turned / inertia)
         load.stored("kinetic", inertia * end.speed**2 / 2)
     return Turned(out, as_expr(0), as_expr(0), out)

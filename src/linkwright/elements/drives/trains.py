@@ -169,7 +169,7 @@ class Elastic(Train):
         rate = slope * motor.speed - load.speed
         if sheet.sketch.split:
             twist = sheet.state("twist", unit="rad", doc="twist")
-            sheet.rate(twist, sheet.fed("rate", rate))
+            sheet.rate(twist, sheet.fed("rate", rate, unit="rad/s"))
         else:
             twist = sheet.signal("twist", place - load.angle, unit="rad", doc="twist")
         bent = twist

@@ -208,7 +208,8 @@ def _dynamics_lines(need: Requirement, rows: NDArray[np.int_]) -> Iterator[str]:
         for k, joint in enumerate(need.joints):
             yield f" {joint.name}"
             for label, values, unit in _dynamic_items(need, frames, int(sample), i, k, joint):
-                yield _line(label, values, unit)
+                if not np.isnan(values).all():  # steps of the old scheme have none at the start
+                    yield _line(label, values, unit)
 
 
 def _dynamic_items(
