@@ -142,7 +142,7 @@ def test_assembled_matrices_are_the_run_of_the_chain(update: str) -> None:
     run = run_of(chain, 0.05)
     x = np.column_stack([run[f"joint.{n}"] for n in found.states])
     alpha = np.column_stack(
-        [run["joint.R[0]"], *(run[f"joint.Z[{i}]"] for i in range(len(found.sensors)))]
+        [run["joint.R.controller.u"], *(run[f"joint.Z.{n}"] for n in found.sensors)]
     )
     np.testing.assert_allclose(x[1:], x[:-1] @ found.Phi.T + alpha[:-1] @ found.Theta.T, atol=1e-11)
     np.testing.assert_allclose(alpha[:, 1:], x @ found.H.T, atol=1e-12)
@@ -188,7 +188,7 @@ def test_only_the_simultaneous_update_is_unstable_with_a_stiff_gear() -> None:
 
 # -- channels --------------------------------------------------------------------------------------
 def _vector(run: lw.Run, name: str) -> np.ndarray[Any, Any]:
-    names = [n for n in run.recording.names if n.startswith(f"joint.{name}[")]
+    names = [n for n in run.recording.names if n.startswith(f"joint.{name}.")]
     return np.column_stack([run[n] for n in names])
 
 
@@ -258,9 +258,9 @@ def test_a_sensor_with_steps_says_whole_numbers_of_them() -> None:
     noise = drives.DriveNoise(quantum={"load.angle": 1e-3})
     chain = joint(rate=2000, reference=0.5, noise=noise)
     run = run_of(chain, 0.2)
-    steps = run["joint.Z[3]"] / 1e-3
+    steps = run["joint.Z.load.angle"] / 1e-3
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-9)
-    assert np.abs(run["joint.Z[3]"] - run["joint.ZWON[3]"]).max() <= 0.5e-3 + 1e-12
+    assert np.abs(run["joint.Z.load.angle"] - run["joint.ZWON.load.angle"]).max() <= 0.5e-3 + 1e-12
     assert chain.matrices().R[3, 3] == pytest.approx(1e-6 / 12)
 
 
@@ -320,7 +320,7 @@ def test_arrays_of_a_chain_have_the_units_of_what_they_are_of(update: str) -> No
     if update != "exact":
         arrays |= dict.fromkeys(("XHOM", "XPAR", "W", "XWON"), found.states)
     for name, of in arrays.items():
-        units = [told[f"joint.{name}[{k}]"] for k in range(len(of))]
+        units = [told[f"joint.{name}.{n}"] for n in of]
         assert units == [told[f"joint.{n}"] for n in of], name
         assert {"rad", "rad/s"} <= set(units)
         assert all(n in chain.outputs[name].doc for n in of)

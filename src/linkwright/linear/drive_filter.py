@@ -1,8 +1,8 @@
 """The Kalman filter of a whole joint: its matrices are those of the joint's chain.
 
-JNTMOD, section 3.7: x^ is predicted by x^- = Phi x^ + Theta alpha with alpha = [R; Z], and corrected
-by z - z^ with z^ = H x^-. P begins as 100 times the identity. With the filter in the loop the
-controller is given H x^ in place of the sensors, and alpha has the same.
+JNTMOD, section 3.7: x^ is predicted by x^- = Phi x^ + Theta alpha with alpha = [R; Z], and
+corrected by z - z^ with z^ = H x^-. P begins as 100 times the identity. With the filter in the
+loop the controller is given H x^ in place of the sensors, and so is alpha.
 """
 
 from __future__ import annotations

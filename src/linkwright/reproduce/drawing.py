@@ -42,7 +42,9 @@ def figure(found: Reproduction) -> Figure:
         heights = [
             max(map(_height, found.parts[k * across : (k + 1) * across])) for k in range(down)
         ]
-        lines = [line for part in found.parts if isinstance(part, Listing) for line in _head(part.text)]
+        lines = [
+            line for part in found.parts if isinstance(part, Listing) for line in _head(part.text)
+        ]
         longest = max(map(len, lines), default=0)
         size = (max(5.6, 3.4 * across, min(14.0, 0.06 * longest + 1)), sum(heights) + 0.3)
         drawing: Figure = extra("matplotlib.figure", "plot").Figure(size, layout="constrained")

@@ -214,9 +214,7 @@ class Chain(Block):
         sensed, seen = [units.get(n, "?") for n in found.sensors], ", ".join(found.sensors)
         terms = ", ".join(found.inputs[: len(found.gains)])
         put = found.states[: len(found.gains)]
-        R = self.output_vector(
-            "R", [float(g) * wanted for g in found.gains], doc=terms, labels=put
-        )
+        R = self.output_vector("R", [float(g) * wanted for g in found.gains], doc=terms, labels=put)
         without = self.output_vector(
             "ZWON",
             [combination(row, x) for row in found.H],
@@ -268,7 +266,9 @@ class Chain(Block):
             ]
         if told:
             held = [self.discrete_state(f"u[{i}]", value) for i, value in enumerate(inputs)]
-            fed_with, scales = zip(*(pair for block in blocks for pair in block.inputs), strict=True)
+            fed_with, scales = zip(
+                *(pair for block in blocks for pair in block.inputs), strict=True
+            )
             roles = ", ".join(block.name for block in blocks)
             what = f"inputs of {roles}, in this order"
             self.output_vector("U", held, unit=scales, doc=what, labels=fed_with)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkwright.elements.drives import Chain
 from linkwright.heritage.joint_prints import joint_print
 from linkwright.linear.drive_filter import add_filter
 from linkwright.models.library import opened
@@ -30,16 +31,20 @@ def blocks() -> Reproduction:
     names = ["motor: PHI " + c for c in ("i, i", "i, speed", "i, angle")] + ["motor: THETA i, v"]
     made = checks(names, MOTOR, [*motor.phi[0], motor.theta[0, 0]], recomputed=True)
     known = dict(zip(TIMES, ANGLES["simultaneous"], strict=True))
-    made += samples(run, "joint.XWON.load.angle", known, "XWON of load.angle", "rad", recomputed=True)
+    made += samples(
+        run, "joint.XWON.load.angle", known, "XWON of load.angle", "rad", recomputed=True
+    )
     return Reproduction([Listing(joint_print(run, "joint", drive, 0.1), "Print file")], made)
 
 
 def kalman() -> Reproduction:
     """Return the print of the filter (PRTKF): Z, ZHAT, Z-ZHAT, XHAT and SIGMAX."""
     system = opened("joint-drive:noise=1")
+    assert isinstance(system, System)
     name = add_filter(system, "joint")
     run = simulate(system, 20.0, every=100).recording
     drive = system.members["joint"].block
+    assert isinstance(drive, Chain)
     made = [
         Check(f"SIGMAX of {state}", text, float(run[f"{name}.SIGMAX.{state}"][-1]), recomputed=True)
         for state, text in SIGMAX.items()

@@ -39,7 +39,13 @@ def rods() -> Robot:
     m = Mechanism("two-rods")
     first = m.body("q1", rotate="y", mass=5, com=(0.5, 0, 0), inertia=(0, 5 / 12, 5 / 12))
     second = m.body(
-        "q2", parent=first, at=(1, 0, 0), rotate="y", mass=3, com=(0.4, 0, 0), inertia=(0, 0.16, 0.16)
+        "q2",
+        parent=first,
+        at=(1, 0, 0),
+        rotate="y",
+        mass=3,
+        com=(0.4, 0, 0),
+        inertia=(0, 0.16, 0.16),
     )
     m.point("tool", second, at=(0.8, 0, 0))
     m.gravity(g=9.81)

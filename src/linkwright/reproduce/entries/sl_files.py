@@ -175,7 +175,8 @@ def link_parameters() -> Reproduction:
     xx, yy, zz, xy, yz, zx = wr.inertia
     moments = np.linalg.eigvalsh([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
     made += [
-        Check("L_HR: center from its origin", "38.45", math.hypot(*hr.center), "m", recomputed=True),
+        Check("L_HR: center from its origin", "38.45", math.hypot(*hr.center), "m",
+              recomputed=True),
         Check("L_WR: smallest moment about its center", "-0.319455", moments[0], "kg m^2",
               recomputed=True),
         Check("links that cannot be", "7", sum("inertia" in line for line in told),
@@ -217,7 +218,9 @@ def linear_actuator() -> Reproduction:
     made, curves = [], []
     angles = np.linspace(0.02, math.pi - 0.02, 300)
     for name, arm, attachment, square in joints:
-        shape = JointConfig(name, -1.5, 1.5, moment_arm=arm, attachment=attachment, theta0=math.pi / 2)
+        shape = JointConfig(
+            name, -1.5, 1.5, moment_arm=arm, attachment=attachment, theta0=math.pi / 2
+        )
         linkage = linkage_of(shape)
         levers = [float(evaluate(linkage.lever(as_expr(x - math.pi / 2)), {}) or 0) for x in angles]
         upright = float(evaluate(linkage.lever(as_expr(0.0)), {}) or 0)

@@ -64,11 +64,12 @@ def sine() -> Reproduction:
     )
 
 
-class Wave(Task):
+class SinusoidTask(Task):
     """The sinusoidal task of section 5.4: all joints about the middle of their ranges."""
 
     frequency = parameter(1.0, unit="Hz", low=0, high=5)
     amplitude = parameter(0.1, unit="rad", low=0, high=0.4)
+    name = "sinusoid"
     native = True
 
     def init(self, lab: Any) -> None:
@@ -99,9 +100,9 @@ def example_task() -> Reproduction:
     """Return the sinusoidal task of section 5.4 with its ball."""
     with Lab("sl-arm") as lab:
         record_all(lab)
-        lab.add(Wave)
+        lab.add(SinusoidTask)
         lab.mode("invdyn")
-        lab.start("wave")
+        lab.start("sinusoid")
         lab.run(2.0)
         (ball,) = picture(lab).things
         lab.recorder.stop()
@@ -192,7 +193,8 @@ def contact() -> Reproduction:
     rest = {"b.z": -2 * 9.81 / 1e4, "b.u": 1.0}
     slide = simulate(system, 0.5, step=1e-4, initial=rest, every=10).recording
     made = [
-        Check("n at rest, m g / k_n", "1.962", -1e3 * float(fall["b.z"][-1]), "mm", recomputed=True),
+        Check("n at rest, m g / k_n", "1.962", -1e3 * float(fall["b.z"][-1]), "mm",
+              recomputed=True),
         Check("v after 0.1 s, exp(-b_v t/m)", "0.36788", at(slide, "b.u", 0.1), "m/s",
               recomputed=True),
         Check("v after 0.5 s", "0.0067379", at(slide, "b.u", 0.5), "m/s", recomputed=True),
