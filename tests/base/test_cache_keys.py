@@ -18,6 +18,7 @@ from tests.seeds import cases, seeds, seldom
 
 TOP = Path(linkwright.__file__).parent
 MAKERS = {
+    "programs": ("program.passes", "program.passes.kept"),
     "kernels": ("backends.llvm.backend", "backends.llvm.stored"),
     "choices": ("equations.search", "equations.kernels"),
     "starts": ("homotopy.squares", "homotopy.start_sets"),

@@ -574,6 +574,24 @@ def _sum_node(data: tuple[Number, ...], args: tuple[Expr, ...], roles: int) -> E
     return intern("sum", shared, args, SUM_BITS | head | digest, head, roles)
 
 
+def number_node(op: str, args: tuple[Expr, ...], data: tuple[Any, ...]) -> Expr:
+    """Return a scaled expression, a product or a sum exactly as given: one that was canonical."""
+    if op == "scale":
+        return _scale_node(data[0], args[0])
+    roles = 0
+    for x in args:
+        roles |= x.roles
+    inherited = roles & INHERITED
+    if op == "sum":
+        return _sum_node(data, args, inherited)
+    if roles & TRIG:
+        for base, exponent in zip(args, data, strict=True):
+            if exponent > 1 and base.roles & TRIG:
+                inherited |= TRIG_SQUARE
+                break
+    return _product_node(args, data, inherited)
+
+
 # -- functions -------------------------------------------------------------------------------------
 _OWN_BITS = {"sqrt": ROOT, "sin": TRIG, "cos": TRIG, "foreign": FOREIGN}
 

@@ -18,6 +18,7 @@ _KERNELS = ("algebra", "backends", "base", "program")
 _SYSTEMS = ("blocks", "control", "elements", "equations", "formats", "mechanism", "motion")
 _RUNS = ("simulation", "system", "windows")
 ROOMS = {
+    "programs": ("algebra", "base", "program"),
     "kernels": _KERNELS,
     "choices": (*_KERNELS, "equations", "mechanism"),
     "starts": (*_KERNELS, "homotopy"),

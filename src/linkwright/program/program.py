@@ -346,6 +346,14 @@ def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
             yield from walk(statement.body)
 
 
+def mentioned(program: Program) -> Iterator[Expr]:
+    """Yield the expressions and symbols of all statements outside loops, and the outputs."""
+    for statement in program.statements:
+        yield from statement.operands
+        yield from statement.targets
+    yield from program.output_values()
+
+
 def program(
     name: str,
     inputs: Mapping[str, Any],

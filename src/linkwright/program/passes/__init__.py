@@ -9,8 +9,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import TypeAlias
 
+from linkwright.algebra.walk import postorder
 from linkwright.base.arguments import worded
 from linkwright.program.counts import Counts, stage_counts
 from linkwright.program.passes.auxiliary import (
@@ -29,7 +31,7 @@ from linkwright.program.passes.merge_constants import merge_constants
 from linkwright.program.passes.schedule import pressure, schedule, schedule_code
 from linkwright.program.passes.split import split
 from linkwright.program.passes.value_numbering import value_numbering
-from linkwright.program.program import Assign, Program, ProgramError
+from linkwright.program.program import Assign, Program, ProgramError, mentioned
 from linkwright.program.rates import Rate
 
 Pass: TypeAlias = Callable[[Program], Program]
@@ -64,6 +66,7 @@ _LARGE = 3_000  # operations beyond which `careful` has one sequence and one rou
 _ROUNDS = 3
 _KEPT = 64  # Programs whose results are kept: a model that is run again needs no second pass
 _BRIEF = 1_000  # operations beyond which `optimize` may be brief
+_LEAST = 60  # nodes from which reading from disk is quicker than optimizing
 _AGAIN = 240  # operations up to which `optimize` has several rounds
 
 
@@ -97,7 +100,7 @@ def optimize(
     (5, 3)
     """
     if passes is None:
-        return _fast(program, rounds, brief and cost(program)[0] > _BRIEF)
+        return _known(program, rounds, brief)
     start = program
     if _has_both(program):
         main = _tried(without_auxiliary(program), passes, rounds, keep=("liveness",))
@@ -141,6 +144,19 @@ def _compared(program: Program, made: Program) -> Program:
 def _has_both(program: Program) -> bool:
     """Whether there are auxiliary outputs beside others."""
     return bool(program.auxiliary) and len(program.auxiliary) < len(program.outputs)
+
+
+@lru_cache(maxsize=_KEPT)
+def _known(program: Program, rounds: int, brief: bool) -> Program:
+    """Return what is kept of the fast mode, in this process or on disk."""
+    if next(islice(postorder(mentioned(program)), _LEAST, None), None) is None:
+        return _fast(program, rounds)
+    from linkwright.program.passes.kept import kept
+
+    def make() -> Program:
+        return _fast(program, rounds, brief and cost(program)[0] > _BRIEF)
+
+    return kept(program, (rounds, brief), make)
 
 
 @lru_cache(maxsize=_KEPT)
