@@ -12,6 +12,7 @@ from linkwright import (
     sampling as sampling,
     server as server,
     sizing as sizing,
+    wholebody as wholebody,
     windows as windows,
 )
 from linkwright.algebra import (

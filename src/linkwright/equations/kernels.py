@@ -222,6 +222,15 @@ def _mass(tree: Tree, writer: Writer, choices: Choices) -> list[list[Expr]]:
     return [list(row) for row in mass]
 
 
+def mass_and_effects(tree: Tree) -> Callable[[Writer], Results]:
+    """Return what writes the mass matrix `M` and the nonlinear effects `h` into a larger Program."""
+    mass = _mass_choices(tree)
+    choices = searched_choices(
+        tree, "nonlinear_effects", lambda w, trial: forces(tree, w, None, trial), budget=_FIRST
+    )
+    return lambda w: {"M": _mass(tree, w, mass), "h": forces(tree, w, None, choices)}
+
+
 def inverse_mass_matrix(tree: Tree) -> Program:
     """Return the Program of the inverse `W` of the mass matrix.
 

@@ -1,0 +1,163 @@
+"""Contacts of a robot with what it stands on, as a whole-body controller sees them.
+
+A contact is a few points of one frame. They are at rest; the force at each is along the normal and
+never pulls, and stays in a pyramid within the cone of friction: with the tangents s and t and the
+normal n, |f s| and |f t| are at most mu f n / sqrt(2), so that the force is in the cone itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from linkwright.base.errors import InputError
+from linkwright.base.rotations import skew
+from linkwright.blocks import checked
+
+if TYPE_CHECKING:
+    from linkwright.robots.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FlatContact:
+    """A foot, a hand or a knee that rests on something flat.
+
+    Args:
+        frame: the name of the robot's frame that touches.
+        points: where it touches, in that frame, m; its origin alone by default.
+        normal: the direction in which it is pushed, in the world.
+        friction: the coefficient, or None for that of the controller.
+        max_force: the greatest normal force on all its points, N.
+        share: the part of `max_force` that it may carry at a time in s, from 0 to 1; at 0 the
+            contact is open. A share that goes to 0 evenly lets a foot off without a jump.
+
+    >>> FlatContact(
+    ...     "left_foot", points=[(0.1, 0.05, 0), (0.1, -0.05, 0), (-0.1, 0, 0)]
+    ... ).friction
+    """
+
+    frame: str
+    points: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),)
+    normal: Sequence[float] = (0.0, 0.0, 1.0)
+    friction: float | None = None
+    max_force: float = math.inf
+    share: Callable[[float], float] | None = None
+
+    def __post_init__(self) -> None:
+        what = f"contact {self.frame!r}"
+        if self.friction is not None:
+            checked(self.friction, f"friction of {what}", above=0)
+        checked(self.max_force, f"max_force of {what}", above=0, finite=False)
+        if not len(self.points):
+            raise InputError(f"{what} has no points", remedy="give one or more, in its frame")
+        for row in (*self.points, self.normal):
+            if len(row) != 3 or not all(math.isfinite(float(x)) for x in row):
+                raise InputError(f"a point or the normal of {what} is {tuple(row)!r}; give x, y, z")
+        if math.hypot(*self.normal) < 1e-9:
+            raise InputError(f"the normal of {what} is zero", remedy="give a direction")
+
+    def part(self, t: float) -> float:
+        """Return the part of the greatest force that it may carry at a time."""
+        if self.share is None:
+            return 1.0
+        value = float(self.share(t))
+        if not 0.0 <= value <= 1.0:
+            raise InputError(f"share of contact {self.frame!r} is {value:g} at {t:g} s, not 0 to 1")
+        return value
+
+    def axes(self) -> Array:
+        """Return two tangents and the normal as rows, orthonormal."""
+        n = np.asarray(self.normal, dtype=float) / math.hypot(*self.normal)
+        s = np.cross(np.eye(3)[int(np.argmin(np.abs(n)))], n)
+        s /= np.linalg.norm(s)
+        return np.stack([s, np.cross(n, s), n])
+
+
+def checked_contacts(
+    robot: Robot, given: Sequence[str | FlatContact], friction: float
+) -> tuple[FlatContact, ...]:
+    """Return contacts with their friction, and reject frames that the robot does not have."""
+    contacts = []
+    for item in given:
+        contact = item if isinstance(item, FlatContact) else FlatContact(item)
+        robot.point(contact.frame)  # which says what is wrong
+        contacts.append(
+            FlatContact(
+                contact.frame,
+                contact.points,
+                contact.normal,
+                friction if contact.friction is None else contact.friction,
+                contact.max_force,
+                contact.share,
+            )
+        )
+    names = [c.frame for c in contacts]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"contact {twice[0]!r} is given twice", remedy="give one contact with all its points"
+        )
+    return tuple(contacts)
+
+
+@dataclass(frozen=True, slots=True)
+class Cones:
+    """What the forces of closed contacts keep to, as rows over all their components."""
+
+    cone: Array  # each at least 0: normal forces and the sides of the pyramids
+    normal: Array  # the normal force of each contact
+    names: tuple[str, ...]  # of the rows of `cone`: the contact
+    places: dict[str, slice]  # components of each contact, three for each point
+    rows: NDArray[np.int64]  # which of the components of all contacts, closed or not, these are
+
+
+def cones_of(contacts: Sequence[FlatContact], closed: Sequence[bool]) -> Cones:
+    """Return the rows of the contacts that are closed."""
+    blocks, normals = [], []
+    names: list[str] = []
+    places: dict[str, slice] = {}
+    rows: list[int] = []
+    at = here = 0
+    for contact, touches in zip(contacts, closed, strict=True):
+        count = len(contact.points)
+        if touches:
+            s, e, n = contact.axes()
+            slope = (contact.friction or 0.0) / math.sqrt(2.0)
+            sides = np.stack([n, slope * n - s, slope * n + s, slope * n - e, slope * n + e])
+            blocks.append(np.kron(np.eye(count), sides))
+            normals.append(np.tile(n, count)[None])
+            names += [contact.frame] * (5 * count)
+            places[contact.frame] = slice(here, here + 3 * count)
+            rows += range(at, at + 3 * count)
+            here += 3 * count
+        at += 3 * count
+    empty = np.zeros((0, 0))
+    return Cones(
+        block_diag(*blocks) if blocks else empty,
+        block_diag(*normals) if normals else empty,
+        tuple(names),
+        places,
+        np.array(rows, dtype=np.int64),
+    )
+
+
+def inward(velocities: Array, points: Array) -> Array:
+    """Return what turning alone accelerates points of one rigid body by, w x (w x r).
+
+    Points that turn cannot all be without it; r is from the first point, and w the angular velocity
+    that their velocities have.
+    """
+    if len(points) == 1:
+        return np.zeros(3)
+    turning = np.concatenate([-skew(arm) for arm in points - points[0]])
+    beside = velocities - np.tile(velocities[:3], len(points))
+    around = skew(np.linalg.lstsq(turning, beside, rcond=1e-9)[0])
+    return np.asarray(((points - points[0]) @ (around @ around).T).ravel())
