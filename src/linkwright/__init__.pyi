@@ -3,6 +3,7 @@ from linkwright import (
     contact as contact,
     control as control,
     elements as elements,
+    grasp as grasp,
     heritage as heritage,
     lab as lab,
     linear as linear,

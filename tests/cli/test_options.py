@@ -113,6 +113,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "parallel singularities": ("five-bar", "--purpose", "position"),
     "mount passes": (*STATIONS, "--satellite", "25544", "--frequency", "437"),
     "mount keyholes": (*STATIONS, "--satellite", "25544", "--mounts", "alt-az"),
+    "analyze grasp": ("box:0.2,0.06,0.06", "--mass", "0.3"),
     "mount move": ("mount-2-rotary", str(MOUNTS / "orbit.toml")),
     "tools info": ("puma560",),
     "tools explain": ("R101",),

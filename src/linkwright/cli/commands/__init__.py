@@ -18,7 +18,7 @@ __all__ = ["ALIASES", "COMMANDS", "GROUPS", "OLD_OPTIONS", "SHORTCUTS", "load", 
 
 GROUPS: dict[str, str] = {
     "model": "Write, check, describe and convert models.",
-    "analyze": "Linear models, operation counts, drives, requirements, sampling.",
+    "analyze": "Linear models, operation counts, drives, requirements, sampling, grasps.",
     "parallel": "Machines with closed loops: reach, assemblies, singularities.",
     "mount": "Antenna mounts: passes, tracking, keyholes, rotators.",
     "cell": "Serve robot cells, watch and tune their arms, halt them.",
@@ -48,6 +48,7 @@ COMMANDS: dict[str, str] = {
     "analyze size": "linkwright.cli.commands.size",
     "analyze sampling": "linkwright.cli.commands.sampling",
     "analyze wrist": "linkwright.cli.commands.wrist",
+    "analyze grasp": "linkwright.cli.commands.grasp",
     "parallel chart": "linkwright.cli.commands.chart",
     "parallel assemblies": "linkwright.cli.commands.assemblies",
     "parallel singularities": "linkwright.cli.commands.singularities",

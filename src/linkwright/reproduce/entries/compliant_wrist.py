@@ -4,40 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 
-import linkwright as lw
+from linkwright.blocks import sampled
 from linkwright.contact import WristLoop, loop_system
-from linkwright.control import ForceControl, PositionCompensation
+from linkwright.control import PD, ForceControl, PositionCompensation
 from linkwright.control.force import accumulating_damping
+from linkwright.doors import load
 from linkwright.elements import CompliantWrist, Contact, Plane
+from linkwright.mechanism import Mechanism
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series, checks
+from linkwright.simulation import Run, simulate
+from linkwright.system import System
 
 KW, TICK = 500.0, 0.028
 DOWN = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
 
 
-def _press(law: str, start: float) -> lw.System:
+def _press(law: str, start: float) -> System:
     """Return a slide with a tool on a wrist of 500 N/m, and a law at ticks of 28 ms."""
-    m = lw.Mechanism("press")
+    m = Mechanism("press")
     slide = m.body("slide", translate="z", mass=5)
     tool = m.body("tool", parent=slide, translate="z", mass=0.02)
     m.set_initial(slide=start, tool=-start)
     m.force("pushed", m.input("F", unit="N"), at=tool, along="z")
-    s = lw.System(m)
+    s = System(m)
     wrist = CompliantWrist(m, slide, tool, [KW] * 3 + [8] * 3, [3] * 3 + [0.05] * 3)
     s.add(wrist)
     if law == "position":
         made = s.add(PositionCompensation(m, wrist, 1.0, filter=0.8),
-                     rate=lw.sampled(period=TICK), name="law")  # fmt: skip
+                     rate=sampled(period=TICK), name="law")  # fmt: skip
     else:
         s.add(Contact(m, ["tool"], Plane(rotation=DOWN), stiffness=1e5, dissipation=1.0))
         made = s.add(ForceControl(m, wrist, 0.2, base="current", filter=0.8),
-                     rate=lw.sampled(period=TICK), name="law")  # fmt: skip
-    servo = s.add(lw.control.PD(m, kp=2e7, kd=2e4, joints=["slide"]))
+                     rate=sampled(period=TICK), name="law")  # fmt: skip
+    servo = s.add(PD(m, kp=2e7, kd=2e4, joints=["slide"]))
     s.connect(made.command, servo.target)
     return s
 
 
-def _panels(run: lw.Run) -> list[Panel]:
+def _panels(run: Run) -> list[Panel]:
     return [
         Panel([Series(run.times, 1e3 * run[name])], "time - s", "mm", title)
         for name, title in (("tool", "Deflection of the wrist"), ("slide", "End of the arm"))
@@ -46,7 +50,7 @@ def _panels(run: lw.Run) -> list[Panel]:
 
 def compensation() -> Reproduction:
     """Return figure 3: the arm moves against the deflection, and as far."""
-    run = lw.simulate(_press("position", 0.0), 3.0, values={"F": 2.0}, method="rk4", step=1 / 4000)
+    run = simulate(_press("position", 0.0), 3.0, values={"F": 2.0}, method="rk4", step=1 / 4000)
     at = [1e3 * float(np.interp((k + 0.75) * TICK, run.times, run["slide"])) for k in (5, 10, 20)]
     end = {name: 1e3 * float(run.final[name]) for name in ("tool", "slide")}
     return Reproduction(
@@ -66,7 +70,7 @@ def compensation() -> Reproduction:
 
 def yielding() -> Reproduction:
     """Return figure 6: in force mode the arm yields until the deflection is gone."""
-    run = lw.simulate(_press("force", 0.008), 3.0, method="rk4", step=1 / 4000)
+    run = simulate(_press("force", 0.008), 3.0, method="rk4", step=1 / 4000)
     at = [1e3 * abs(float(np.interp((k + 0.75) * TICK, run.times, run["tool"]))) for k in (2, 4, 6)]
     return Reproduction(
         _panels(run),
@@ -85,9 +89,9 @@ def yielding() -> Reproduction:
 def waves() -> Reproduction:
     """Return figure 9: an unknown wave, followed with two gains of force."""
     panels, overshoot, made = [], [], []
-    s = lw.load("puma-on-wave")
+    s = load("puma-on-wave")
     for gain in (0.2, 0.6):
-        run = lw.simulate(s, 8.0, values={"law.KF": gain})
+        run = simulate(s, 8.0, values={"law.KF": gain})
         touching, force = run["wave.normal1"] > 0, -run["weight.wrench[2]"]
         first = float(run.times[np.argmax(touching)])
         late = run.times > first + 1.0
@@ -134,7 +138,7 @@ def poles() -> Reproduction:
         (0.6, "1.110", "-1.1037 -0.1710 -8.5590"),
     ):
         loop = WristLoop("position", 1.0, m=0.5, Cw=3.0, Kw=KW, a=a)
-        run = lw.simulate(loop_system(loop), 1.4, initial={"tool": 0.001}, method="rk4",
+        run = simulate(loop_system(loop), 1.4, initial={"tool": 0.001}, method="rk4",
                           step=TICK / 64, every=1)  # fmt: skip
         place = 1e3 * run["tool"]
         panels.append(Panel([Series(run.times, place)], "time - s", "tool - mm", f"a = {a:g}"))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-import linkwright as lw
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series
 from linkwright.robots import Robot
 from linkwright.robots.ik import ResolvedRates, blended_angles, primary_angles
+from linkwright.simulation import simulate
+from linkwright.system import System
 
 Array = NDArray[np.float64]
 PERIOD, OFFSET, FASTEST = 1e-3, 0.002, 3.0
@@ -68,11 +69,11 @@ def past_the_pole() -> Reproduction:
     axis = four.jacobian(begin, "tool")[3:, 4]
     rates, panels, left = {}, [], {}
     for name, arm, start in (("4R", four, begin), ("3R", three, found.q.tolist())):
-        s = lw.System(name="past-the-pole")
+        s = System(name="past-the-pole")
         block = ResolvedRates(arm, "tool", start, method="partition")
         s.add(block, rate=4000, name="rates")
         s.connect(["0", "0", "0", *(f"{x:.15g}" for x in axis)], "rates.twist")
-        run = lw.simulate(s, 0.6, step=1 / 4000, every=1)
+        run = simulate(s, 0.6, step=1 / 4000, every=1)
         rates[name] = [run[f"rates.command_rate[{k}]"] for k in range(len(start))]
         left[name] = max(float(abs(run[f"rates.residual[{k}]"]).max()) for k in range(6))
         panels.append(

@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-import linkwright as lw
+from linkwright.control import ComputedTorque
+from linkwright.mechanism import Mechanism
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series
+from linkwright.simulation import simulate
+from linkwright.system import System
 
 WAYS = (("j0", 0.6, 0.0), ("j1", 0.8, 1.0))
 FOUND = {1: "0.0006089", 5: "0.003466", 28: "0.019415"}
 
 
-def _arm() -> lw.Mechanism:
-    m = lw.Mechanism("two-links")
+def _arm() -> Mechanism:
+    m = Mechanism("two-links")
     links: dict[str, Any] = {"mass": 1.0, "com": (0.25, 0, 0), "inertia": (0, 0, 0.02)}
     first = m.body("j0", rotate="z", **links)
     m.body("j1", parent=first, at=(0.5, 0, 0), rotate="z", **links)
@@ -26,8 +29,8 @@ def _arm() -> lw.Mechanism:
 def _tracking(milliseconds: int) -> tuple[np.ndarray, np.ndarray]:
     """Return times, and the larger of both joints' errors."""
     m, w = _arm(), math.pi
-    s = lw.System(m)
-    law = lw.control.ComputedTorque(m, kp=100, kd=20, background=1000 / milliseconds,
+    s = System(m)
+    law = ComputedTorque(m, kp=100, kd=20, background=1000 / milliseconds,
                                     speeds="frozen")  # fmt: skip
     servo = s.add(law, rate=1000)
     start: dict[str, float] = {}
@@ -37,7 +40,7 @@ def _tracking(milliseconds: int) -> tuple[np.ndarray, np.ndarray]:
         s.connect(f"{size * w}*cos{angle}", servo.target_rate[k])
         s.connect(f"{-size * w**2}*sin{angle}", servo.target_acceleration[k])
         start |= {name: size * math.sin(phase), f"{name}_dot": size * w * math.cos(phase)}
-    run = lw.simulate(s, until=2.0, initial=start, every=1)
+    run = simulate(s, until=2.0, initial=start, every=1)
     wanted = {name: size * np.sin(w * run.times + phase) for name, size, phase in WAYS}
     return run.times, np.max([abs(run[name] - x) for name, x in wanted.items()], axis=0)
 

@@ -6,26 +6,27 @@ import math
 
 import numpy as np
 
-import linkwright as lw
-from linkwright import control
 from linkwright.blocks import Delay, Integrator, sampled
+from linkwright.control import VisualCompensator, tracking_poles
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series
+from linkwright.simulation import Run, simulate
+from linkwright.system import System
 
 SAMPLE = 0.028
 
 
 def step() -> Reproduction:
     """Return figure 5: the tracker's closed loop after a step of the target."""
-    s = lw.System(name="visual-loop")
-    law = s.add(control.VisualCompensator(1), rate=sampled(period=SAMPLE))
+    s = System(name="visual-loop")
+    law = s.add(VisualCompensator(1), rate=sampled(period=SAMPLE))
     late = s.add(Delay(3, count=1), rate=sampled(period=SAMPLE))
     robot = s.add(Integrator())
     s.connect(law.velocity, late.u)
     s.connect(late.y[0], robot.u)
     s.connect("1 - integrator.y", law.error[0])
-    run = lw.simulate(s, until=3.5)
+    run = simulate(s, until=3.5)
     place = run["integrator.y"]
-    slow = max(control.tracking_poles(), key=lambda z: z.real + z.imag)
+    slow = max(tracking_poles(), key=lambda z: z.real + z.imag)
     samples = math.pi / float(np.angle(slow))
     crossed = float(run.times[np.argmax(place > 1.0)])
     return Reproduction(
@@ -47,5 +48,5 @@ def step() -> Reproduction:
     )  # fmt: skip
 
 
-def _peak(run: lw.Run, place: np.ndarray) -> float:
+def _peak(run: Run, place: np.ndarray) -> float:
     return max(float(np.interp(k * SAMPLE, run.times, place)) for k in range(120))
