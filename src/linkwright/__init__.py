@@ -18,6 +18,7 @@ fill(  # what lower rooms ask of higher ones
     page="linkwright.studio.display:page",
     page_text="linkwright.studio.display:text_of_page",
     public_name="linkwright:__getattr__",
+    reply_to="linkwright.equations.replies:reply_to",
     read_any="linkwright.formats.text.files:read_any",
     rerun_cell="linkwright.server.recorded:run_again",
     rerun_laboratory="linkwright.lab.reruns:run_again",

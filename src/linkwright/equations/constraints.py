@@ -65,9 +65,11 @@ def choose(
     values: Mapping[str, float],
     samples: Mapping[Expr, np.ndarray] | None = None,
     dependent: Collection[Expr] | None = None,
+    *,
+    constraints: Sequence[Constraint] | None = None,
 ) -> tuple[Elimination, ...]:
-    """Choose a speed to eliminate for each constraint."""
-    constraints = kinematics.mechanism.constraints
+    """Choose a speed to eliminate for each constraint: all of the mechanism, or those given."""
+    constraints = kinematics.mechanism.constraints if constraints is None else constraints
     speeds = [s.symbol for s in kinematics.speeds]
     found = [linear_coefficients(c.speed, speeds) for c in constraints]
     for constraint, (row, rest) in zip(constraints, found, strict=True):

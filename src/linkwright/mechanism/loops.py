@@ -54,7 +54,7 @@ def close(
         *_rotation(mechanism, p1.body, p2.body, joint, second_axis, base),
     ]
     made = [
-        Constraint(f"{name}: {what}", speed, position, works=works)
+        Constraint(f"{name}: {what}", speed, position, works=works, mechanism=mechanism)
         for what, position, speed, works in found
         if not (position is ZERO and speed is ZERO)
     ]
@@ -87,6 +87,7 @@ def distance(
         speed,
         position,
         works=(Work(span, second, first),),
+        mechanism=mechanism,
     )
     mechanism.constraints.append(made)
     return made

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from linkwright.algebra import Expr, Frame, Vector
 from linkwright.algebra.triples import Triple, apply
 from linkwright.base.arguments import fixed
+from linkwright.base.errors import Error
 from linkwright.base.reprs import brief, one_line
 from linkwright.mechanism.joints import Joint
 
@@ -332,7 +333,6 @@ class Work:
     turns: bool = False
 
 
-@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Constraint:
     """A relation that must hold.
@@ -345,6 +345,9 @@ class Constraint:
         eliminate_coordinate: the coordinate that the user wants computed, or None.
         works: where its force acts; empty for a relation that acts in the joints of its speeds.
         length: of a driven strut, the coordinate that is its length; None for others.
+        mechanism: what it belongs to.
+
+    `replaces`, `by` and `satisfied` say what it eliminates, after the constraints before it.
     """
 
     name: str
@@ -354,6 +357,48 @@ class Constraint:
     eliminate_coordinate: Expr | None = None
     works: tuple[Work, ...] = ()
     length: Expr | None = None
+    mechanism: Mechanism | None = field(default=None, repr=False)
+
+    @property
+    def replaces(self) -> Expr | None:
+        """The speed that it eliminates; None where earlier constraints satisfy it already.
+
+        >>> from linkwright.mechanism import Mechanism
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", translate="xy", rotate="z")
+        >>> made = m.constrain("dot(vel(b0), [b1]) - V")
+        >>> made.replaces, made.by
+        (b.u, V)
+        >>> made
+        Constraint('constraint 1': replaces b.u by V)
+        """
+        found: Expr | None = self._reply().replaces
+        return found
+
+    @property
+    def by(self) -> Expr | None:
+        """What the speed is replaced by, in terms of the speeds that are left with it."""
+        found: Expr | None = self._reply().by
+        return found
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether earlier constraints satisfy it already, so that it eliminates nothing."""
+        return self.replaces is None
+
+    def _reply(self) -> Any:
+        from linkwright.base.hooks import reply_to
+
+        return reply_to(self)
+
+    def __repr__(self) -> str:
+        m, said = self.mechanism, ""
+        if m is not None and m._kinematics is not None:  # which no further body could join
+            try:
+                said = f": {self._reply()}"
+            except Error:
+                said = ": it has no speed that it could eliminate yet"
+        return f"Constraint({self.name!r}{said})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def constrain(
     chosen = None if eliminate is None else m.expr(eliminate)
     label = name or f"constraint {len(m.constraints) + 1}"
     _refuse_nonlinear(label, speed)
-    made = Constraint(label, speed, None, chosen, works=works)
+    made = Constraint(label, speed, None, chosen, works=works, mechanism=m)
     m.constraints.append(made)
     changed(m)
     return made
@@ -81,7 +81,7 @@ def constrain_position(
     speed = m.kinematics().derivative(position)
     assert isinstance(speed, Expr)
     label = name or f"constraint {len(m.constraints) + 1}"
-    made = Constraint(label, speed, position, None, chosen, works)
+    made = Constraint(label, speed, position, None, chosen, works, mechanism=m)
     m.constraints.append(made)
     changed(m)
     return made
@@ -119,6 +119,7 @@ def constrain_points(
         speed,
         position,
         works=(Work(direction, first, second),),
+        mechanism=m,
     )
     m.constraints.append(made)
     changed(m)

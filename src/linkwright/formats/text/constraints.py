@@ -49,5 +49,5 @@ def add_constraint(builder: MechanismBuilder, part: Part) -> None:
             raise builder.unknown(part, "length", "driven strut", c.length, m.coordinates)
         strut = m.coordinates[c.length]
     m.constraints.append(
-        Constraint(label, speed, position, eliminated, computed, tuple(works), strut)
+        Constraint(label, speed, position, eliminated, computed, tuple(works), strut, m)
     )

@@ -36,5 +36,14 @@ def printout(section: Section, columns: Iterable[int] | None = None) -> Listing:
     return Listing("\n".join(lines), section.title)
 
 
+def listing(lines: Iterable[str], title: str = "") -> Listing:
+    """Return lines as a listing, long ones in several lines."""
+    parts: list[str] = []
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())]
+        parts += textwrap.wrap(line, _WIDTH, subsequent_indent=f"{indent}   & ") or [""]
+    return Listing("\n".join(parts), title)
+
+
 def _headed(head: str, cell: str, of: int) -> str:
     return f"{head}: {cell}" if cell and head and of > 1 else cell

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from textwrap import wrap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from linkwright.models import load_model
 from linkwright.program import Namer, Program, count_operations, counts_as_dict, program
 from linkwright.program.linear import ldlt
 from linkwright.program.passes import optimize
+from linkwright.reproduce.entries.printouts import listing
 from linkwright.reproduce.reproduction import Check, DataTable, Listing, Reproduction, checks
 
 Array = NDArray[np.float64]
@@ -78,8 +78,8 @@ def as_code(model: str) -> list[Listing]:
     for title, rows in written_out(derive(load_model(model))).items():
         lines += ["", f"* {title}"]
         for name, value in rows:
-            lines += wrap(f"{name} = {text(value)}", 100, subsequent_indent="   & ")
-    return [Listing("\n".join(lines[1:]))]
+            lines.append(f"{name} = {text(value)}")
+    return [listing(lines[1:])]
 
 
 def _in_inches(model: str, q: Sequence[float], u: Sequence[float]) -> Array:
