@@ -29,6 +29,7 @@ from linkwright.sampling import (
     certify,
     random_runs,
     rate_map,
+    read_loop,
     stream_of,
     switching_bounds,
 )
@@ -581,6 +582,45 @@ def test_the_command_answers_and_maps(tmp_path: Path, capsys: pytest.CaptureFixt
     assert picture.read_text().count("<path") > 10
     file.write_text(FILE.format(feedback="gain = [[-9000, -10]]", intervals=UNIFORM))
     assert run(capsys, file)[0] == 1  # nothing is proven
+
+
+def test_the_command_runs_streams_and_shows_the_curve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """IAE as of `random_runs`; rows of Table 1; what belongs to neither is refused."""
+    file = tmp_path / "loop.toml"
+    text = FILE.format(feedback="poles = [0.4, 0.7]", intervals=UNIFORM)
+    file.write_text(text)
+    picture = tmp_path / "runs.svg"
+    asked = ["--streams", 5, "--until", 0.5, "--seed", 3, "-o", picture]
+    code, out, _ = run(capsys, file, *asked, "--json")
+    assert code == 0
+    told = json.loads(out)
+    task = read_loop(file)
+    gain = told["gain"]
+    runs = random_runs(task.loop, task.distribution, gain, [1, 0], until=0.5, streams=5, seed=3)
+    assert told["states"]["iae_mean"]["x1"] == pytest.approx(runs.areas[:, 0].mean())
+    assert told["states"]["iae_deviation"]["x2"] == pytest.approx(runs.areas[:, 1].std(ddof=1))
+    assert told["states"]["iae_maximum"]["x2"] == pytest.approx(runs.areas[:, 1].max())
+    assert picture.read_text().count("<path") > 20
+    code, out, _ = run(capsys, file, "--curve", "-o", tmp_path / "curve.png")
+    assert code == 0
+    for words in ("-0.30    0.831    1.681", "0.75    2.788     0.269", "0 at 1.964"):
+        assert words in out
+    for given, said in (
+        (["--until", 2], "--until is that of runs"),
+        (["--streams", -1], "--streams -1 are none"),
+        (["--streams", 3, "--curve"], "are three answers"),
+        (["--streams", 3, "-o", "x.json"], "none of a picture"),
+        (["--streams", 3, "--until", -1], "have no intervals"),
+    ):
+        code, _, error = run(capsys, file, *given)
+        assert (code, error.count("\n")) == (2, 1), given
+        assert said in error
+    file.write_text(text.replace("a = [[0, 1], [0, 0]]", "a = [[0, 1], [-1, 0]]"))
+    code, _, error = run(capsys, file, "--curve")
+    assert code == 2
+    assert "does not depend on the ratio of intervals alone" in error
 
 
 def test_the_command_certifies_recordings(

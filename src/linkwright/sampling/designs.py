@@ -132,6 +132,12 @@ class UnitCurve:
         """The ratio at which g is 0 again: no uniform distribution may reach beyond it."""
         return self.g_partner(1e-9)
 
+    def rows(self) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
+        """Return Table 1: levels of gamma with both ratios; pairs of equal g with their ratio."""
+        levels = [level for level in LEVELS if level > self.lowest[1]]
+        pairs = [(s, self.g_partner(s)) for s in STARTS if s < self.zero]
+        return [(x, *self.pair(x)) for x in levels], [(s, e, s / e) for s, e in pairs]
+
     def _bracket(self, level: float) -> tuple[float, float]:
         low = self.lowest[0]
         high = 2.0 * low
@@ -157,7 +163,7 @@ def design(
         )
     if period is not None:
         return Designed(*loop.gain_for(poles, period), period, "given")
-    chosen = procedure or ("report" if _scales(loop) and _tabled(distribution) else "strongest")
+    chosen = procedure or ("report" if scales(loop) and _tabled(distribution) else "strongest")
     if chosen not in _PROCEDURES:
         raise InputError(
             f"there is no procedure {procedure!r}", remedy=f"choose one of {', '.join(_PROCEDURES)}"
@@ -210,7 +216,7 @@ def _ordered(rates: Bernoulli) -> tuple[float, float, float]:
 
 def _report(loop: Loop, distribution: Distribution, poles: Sequence[complex]) -> float:
     """Return the interval of the report's procedures."""
-    if not (_scales(loop) and _tabled(distribution)):
+    if not (scales(loop) and _tabled(distribution)):
         raise InputError(
             "the report's procedure is for double integrators, with one of two intervals, a "
             "uniform distribution, or a mixture of two of these",
@@ -320,7 +326,7 @@ def _tried(
     return regimes, grid, values
 
 
-def _scales(loop: Loop) -> bool:
+def scales(loop: Loop) -> bool:
     """Whether a loop's gamma depends on the ratio of intervals alone: chains of integrators."""
     states, inputs = loop.orders
     apart = np.array([*states, *inputs])[None, :] - np.array(states)[:, None]

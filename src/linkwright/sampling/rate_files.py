@@ -23,10 +23,12 @@ from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.tables import Record
 from linkwright.sampling.answers import Answers
 from linkwright.sampling.assignment import arranged
+from linkwright.sampling.designs import UnitCurve, design, scales
 from linkwright.sampling.distributions import DISTRIBUTIONS, Distribution
 from linkwright.sampling.loops import Loop
 from linkwright.sampling.maps import RateMap, rate_map
 from linkwright.sampling.regimes import Array
+from linkwright.sampling.runs import RandomRuns, random_runs
 from linkwright.sampling.streams import RateCertificate, SampleStream, certify
 
 _SIZE = 2**22
@@ -135,6 +137,33 @@ class LoopTask:
         if self.gain is not None:
             return self.loop.answers(rates, self.gain)
         return self.loop.design(rates, self.poles, period=self.period, procedure=self.procedure)
+
+    @property
+    def curve(self) -> UnitCurve:
+        """gamma and g over the ratio of intervals, where they depend on nothing else."""
+        if not self.poles or not scales(self.loop):
+            raise InputError(
+                f"gamma of {self.name} does not depend on the ratio of intervals alone",
+                remedy="give a double integrator with poles",
+            )
+        return UnitCurve(self.loop, self.poles)
+
+    def runs(
+        self, *, until: float = 2.0, streams: int = 50, seed: int = 0
+    ) -> tuple[RandomRuns, Array]:
+        """Return runs of the loop from where its first state is 1, and their gain.
+
+        Args:
+            until: end, s.
+            streams: how many.
+            seed: of the intervals.
+        """
+        given, gain = self.distribution, self.gain
+        if gain is None:
+            gain = design(self.loop, given, self.poles, self.period, self.procedure).gain
+        start = np.eye(len(self.loop.a))[0]
+        found = random_runs(self.loop, given, gain, start, until=until, streams=streams, seed=seed)
+        return found, np.asarray(gain)
 
     def certify(self, stream: SampleStream, ages: bool = True) -> RateCertificate:
         """Return whether the loop is stable at the rate at which samples came.

@@ -16,7 +16,8 @@ from linkwright.cli.options import option, own
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.sampling import Answers, LoopTask, RateCertificate, RateMap
+    from linkwright.sampling import Answers, LoopTask, RateCertificate, RateMap, UnitCurve
+    from linkwright.sampling.regimes import Array
 
 STREAM = "Stream of the recording: a sensor, a frame or a channel."
 LOOP = "Loop of the recording (.toml). Default: a joint under computed torque, poles 0.4 and 0.7."
@@ -33,9 +34,15 @@ def command(
         bool, own(None, "Map the answers over the ranges of the file.", "--map")
     ] = False,
     predicted: Annotated[bool, own(None, AGES, "--predicted")] = False,
+    streams: Annotated[int, own("N", "Run so many random streams, and print their IAE.")] = 0,
+    until: Annotated[float | None, option("--until", "Of the runs. Default: 2.")] = None,
+    seed: Annotated[int | None, option("--seed", "Of the runs. Default: 0.")] = None,
+    curve: Annotated[
+        bool, own(None, "Show gamma and its integral g over the interval.", "--curve")
+    ] = False,
     out: Annotated[
         Path | None,
-        option("--out", "A picture of the map (.svg, .png, .pdf), or its numbers (.json)."),
+        option("--out", "A picture (.svg, .png, .pdf), or the numbers of a map (.json)."),
     ] = None,
 ) -> CommandResult:
     """Say whether a loop with random sampling is stable, in four ways.
@@ -47,9 +54,25 @@ def command(
     Examples:
       linkwright analyze sampling loop.toml
       linkwright analyze sampling loop.toml --map -o map.svg
+      linkwright analyze sampling loop.toml --streams 50 --until 2 -o runs.png
+      linkwright analyze sampling loop.toml --curve
       linkwright analyze sampling cell.parquet --stream eye --loop loop.toml
     """
+    if streams < 0:
+        raise InputError(f"--streams {streams} are none", remedy="give 1 or more, such as 50")
+    if not streams and (until is not None or seed is not None):
+        given = "--until" if until is not None else "--seed"
+        raise InputError(f"{given} is that of runs", remedy="give --streams, such as --streams 50")
+    if as_map + bool(streams) + curve > 1:
+        raise InputError(
+            "--map, --streams and --curve are three answers", remedy="choose one of them"
+        )
     if source.suffix.lower() != ".toml":
+        if streams or curve:
+            what = "runs" if streams else "a curve"
+            raise InputError(
+                f"{what} are made of a loop, not of a recording", remedy="give a .toml file"
+            )
         if as_map or out is not None:
             raise InputError(
                 "a map is made of a loop, not of a recording", remedy="give a .toml file"
@@ -73,7 +96,73 @@ def command(
             f"{source} is a loop, and has no ages that could be predicted",
             remedy="leave out --predicted, or give a recording",
         )
+    if streams or curve:
+        return _drawn(source, streams, 2.0 if until is None else until, seed or 0, out)
     return _of_loop(source, as_map, out)
+
+
+def _drawn(source: Path, streams: int, until: float, seed: int, out: Path | None) -> CommandResult:
+    """Return runs of a loop, or its curve."""
+    from linkwright.recording.plots import ENDINGS, save_figure
+    from linkwright.sampling import read_loop
+    from linkwright.sampling.run_plots import curve_figure, runs_figure
+
+    if out is not None and out.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"the ending {out.suffix!r} is none of a picture",
+            remedy=f"use one of {', '.join(ENDINGS)}",
+        )
+    task = read_loop(source)
+    if not streams:
+        found = task.curve
+        if out is not None:
+            save_figure(out, curve_figure(found))
+        data = _curve_data(task.name, found)
+        return CommandResult(data, _curve(task.name, found), files={"plot": out})
+    runs, gain = task.runs(until=until, streams=streams, seed=seed)
+    names = task.loop.states[task.loop.sums :][: len(task.loop.a)]
+    if out is not None:
+        save_figure(out, runs_figure(runs, names))
+    told = runs.spread()
+    rows = [(n, *(f"{told[what][k]:.4g}" for what in told)) for k, n in enumerate(names)]
+    title = f"{task.name}: IAE of {streams} streams until {until:g} s, from {names[0]} = 1"
+    heads = ("state", "mean", "STD", "maximum")
+    numbers = {f"iae_{what}": dict(zip(names, each, strict=True)) for what, each in told.items()}
+    data = {"name": task.name, "streams": streams, "until_s": until, "gain": gain.tolist()}
+    text: list[str | TextTable] = [TextTable(heads, rows, title, heads[1:]), _gain(gain)]
+    return CommandResult(data | {"states": numbers}, text, files={"plot": out})
+
+
+def _curve_data(name: str, found: UnitCurve) -> dict[str, object]:
+    pairs, partners = found.rows()
+    at, least = found.lowest
+    return {
+        "name": name,
+        "gain_at_one_second": found.gain.tolist(),
+        "least_gamma": least,
+        "ratio_of_least_gamma": at,
+        "ratio_of_gamma_zero": found.zero,
+        "ratio_of_g_zero": found.g_zero,
+        "equal_gamma": [list(row) for row in pairs],
+        "equal_g": [list(row) for row in partners],
+    }
+
+
+def _curve(name: str, found: UnitCurve) -> Iterator[str | TextTable]:
+    pairs, partners = found.rows()
+    at, least = found.lowest
+    heads = ("gamma", "ratio 1", "ratio 2")
+    rows = [(f"{x:.2f}", f"{a:.3f}", f"{b:.3f}") for x, a, b in pairs]
+    yield TextTable(heads, rows, f"{name}: ratios of equal gamma", heads)
+    heads = ("ratio 3", "ratio 4", "quotient")
+    rows = [(f"{a:.2f}", f"{b:.3f}", f"{c:.3f}") for a, b, c in partners]
+    yield TextTable(heads, rows, "Ratios of equal g", heads)
+    yield f"gamma is least at {at:.4g}: {least:.4g}, and 0 at {found.zero:.4g}"
+    yield f"g is 0 at {found.g_zero:.4g}; ratios are of an interval to that of the design"
+
+
+def _gain(gain: Array) -> str:
+    return "gain       " + "; ".join(", ".join(f"{v:.6g}" for v in row) for row in gain)
 
 
 def _of_loop(source: Path, as_map: bool, out: Path | None) -> CommandResult:
@@ -138,10 +227,9 @@ def _answers(name: str, found: Answers) -> Iterator[str | TextTable]:
     yield TextTable(("answer", "value", "stable"), rows, f"{name}: {found.verdict}")
     for row, meaning in zip(rows, MEANINGS.values(), strict=True):
         yield from textwrap.wrap(f"{row[0]}: {meaning}", _WIDTH, subsequent_indent="  ")
-    gain = "; ".join(", ".join(f"{v:.6g}" for v in row) for row in found.gain)
     made = f", poles placed for {1e3 * found.period:.4g} ms" if found.period else ""
     made += f" ({found.procedure})" if found.procedure not in ("", "given") else ""
-    yield f"gain       {gain}{made}"
+    yield f"{_gain(found.gain)}{made}"
     yield f"intervals  {1e3 * found.distribution.mean:.4g} ms on average"
     if found.decay > 0.0:
         yield f"decay      {found.decay:.4g} 1/s of the root of the mean square"
