@@ -99,7 +99,7 @@ def test_menus_come_in_any_order_and_a_bad_entry_changes_nothing(ref6: Path) -> 
         "r",
         "",
         "analyze",
-        "5",
+        "6",
         "return",
         "1",
         "modify",
@@ -116,7 +116,7 @@ def test_menus_come_in_any_order_and_a_bad_entry_changes_nothing(ref6: Path) -> 
     assert [line.partition(" is not one of ")[0] for line in told] == [
         "error: '9'",
         "error: ''",
-        "error: '5'",
+        "error: '6'",
         "error: 'l'",
     ]
     assert all(line.endswith("[R105]") for line in told)
@@ -544,7 +544,8 @@ def test_a_model_is_defined_analyzed_and_plotted_in_one_dialogue(
     motion = ["reach.toml", "yes", "next", "0.5", "joint", "rate", "90 deg/s", "no", "yes"]
     at = made.index("none", made.index("6 in, 0, 0") + 2)  # the motion, behind the tool
     made[at : at + 1] = motion
-    require = ["analyze", "requirements", "", "1 kg", "yes", "need.npz", "none"]
+    require = ["analyze", "requirements", "", "1 kg", "yes", "need.npz", "none", "yes", "1 ms"]
+    require += ["exact", "motion.txt", "none", "joints.csv", "0.1", "0.2"]
     plot = ["postprocess", "plot", "need.npz", "*.torque", "waist", "a.svg", ""]
     form = ["postprocess", "plot", "need.npz", "*.torque", "", "b.svg", "yes", "no", "10", "yes"]
     form += ["none", "0,1", "", "0.25", "", "torque of the waist", "", "N m", "11x8.5", "", "", ""]
@@ -565,3 +566,5 @@ def test_a_model_is_defined_analyzed_and_plotted_in_one_dialogue(
     assert "torque of the waist" in (tmp_path / "b.svg").read_text()
     assert (tmp_path / "a.svg").stat().st_size > 1000
     assert sum("[R116]" in line for line in said) == 1
+    assert (tmp_path / "motion.txt").read_text().count("\nTIME ") == 6
+    assert len((tmp_path / "joints.csv").read_text().splitlines()) == 4

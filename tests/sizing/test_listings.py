@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.base.errors import InputError
+from linkwright.cli import main
 from linkwright.formats.robot.description import (
     Description,
     Link,
@@ -299,3 +300,42 @@ def test_poses_of_the_test_cube_lie_in_a_diagonal_plane() -> None:
     for way in ((0.0, 0.3, 0.0), (-1.0, 0.3, 0.1), (0.1, 0.3, -0.1)):
         with pytest.raises(lw.Error, match="R202"):
             cycles.pick(*way)
+
+
+def test_the_command_writes_listings_and_history_with_their_intervals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Check 42 at the command line, in steps as ROBSIM took them; what is there is not lost."""
+    task = tmp_path / "up.toml"
+    task.write_text(
+        "format = 1\nname = 'up'\n[[part]]\nkind = 'segment'\nduration = 1\n"
+        "channels = {waist = [0.2, 0.1]}\n"
+    )
+    names = ("motion.txt", "dynamics.txt", "joints.csv")
+    motion, dynamics, joints = (tmp_path / name for name in names)
+    words = ["analyze", "require", "ref6", str(task), "--step", "0.02", "--scheme", "robsim"]
+    words += ["--list-motion", str(motion), "--list-dynamics", str(dynamics)]
+    words += ["--list-every", "0.25", "--history", str(joints), "--history-every", "0.5"]
+    assert main(words) == 0
+    arm = Robot("ref6")
+    need = lw.sizing.require(arm, task, step=0.02, scheme="robsim")
+    assert motion.read_text() == motion_listing(need, 0.25)
+    assert dynamics.read_text() == dynamics_listing(need, 0.25)
+    assert "nan" not in dynamics.read_text()
+    kept = lw.recording.read_recording(joints)
+    assert kept.times.tolist() == pytest.approx([0, 0.5, 1.0])
+    assert kept["waist"][-1] == need["waist"][-1]
+    capsys.readouterr()
+    before = joints.read_bytes()
+    for more, said in (
+        ([], "exists already"),
+        (["--force", "--scheme", "rob"], "scheme"),
+        (["--force", "--no-dynamics"], "dynamics were left out"),
+        (["--force", "--list-every", "0"], "not above zero"),
+    ):
+        assert main([*words, *more]) == 2
+        err = capsys.readouterr().err
+        assert said in err
+        assert err.count("\n") == 1
+    assert joints.read_bytes() == before
+    assert main([*words, "--force"]) == 0

@@ -100,13 +100,7 @@ def add_filter(system: System, name: str, *, feedback: bool = False) -> str:
             remedy="give deviations: joint-drive:noise=1, or [member.noise] of a file",
             code="R425",
         )
-    units = {
-        label: str(x.data.unit)
-        for port in ("XWON", "Z")
-        if port in chain.outputs
-        for label, x in zip(chain.outputs[port].labels, chain.outputs[port].symbols, strict=True)
-    }
-    units |= {n: chain.outputs[n].unit for n in found.states if n in chain.outputs}
+    units = chain.signal_units()
     added = system.add(JointFilter(found, units, f"{name}_filter"))
     system.connect(f"{name}.Z", added.z)
     read = added.y if feedback else member.Z

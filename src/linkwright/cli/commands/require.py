@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwright.base.errors import Error, InputError
-from linkwright.cli.options import Frame, Payload, RobotModel, Step, option, own
+from linkwright.base.files import file_exists
+from linkwright.cli.options import Force, Frame, Payload, RobotModel, Step, option, own
 from linkwright.cli.payloads import heaviest
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
     from linkwright.sizing import Requirement, Worst
 
+SCHEME = "exact, or robsim: Euler's steps, and dynamics of means over them."
+MOTION = "Write ROBSIM's listing of the motion."
+DYNAMICS = "Write ROBSIM's listing of forces and torques."
+HISTORY = "Write the history of the joints, for replay (.parquet, .csv)."
+DAMPING = "Of joint rates near singular poses, in the units of the Jacobian."
 WORST = "Worst cases over payloads of the range in the box."
 TASK = "A task (.toml). Default: the one that the model names."
 
@@ -36,7 +42,20 @@ def command(
         Path | None,
         own("FILE", "Write the recording too (.parquet, .csv)."),
     ] = None,
+    list_motion: Annotated[Path | None, own("FILE", MOTION)] = None,
+    list_dynamics: Annotated[Path | None, own("FILE", DYNAMICS)] = None,
+    list_every: Annotated[float | None, own("S", "Interval of listings, s. Default: all.")] = None,
+    history: Annotated[Path | None, own("FILE", HISTORY)] = None,
+    history_every: Annotated[
+        float | None, own("S", "Interval of the history, s. Default: all.")
+    ] = None,
+    scheme: Annotated[str, own("NAME", SCHEME)] = "exact",
+    damping: Annotated[float, own("D", DAMPING)] = 0.0,
+    correct: Annotated[
+        bool, own(None, "Feed the tool's error of pose back.", "--correct/--no-correct")
+    ] = True,
     out: Annotated[Path | None, option("--out", "A report (.html).")] = None,
+    force: Force = False,
 ) -> CommandResult:
     """Find what a task asks of a robot: motion, torques, powers, and loads in the joints.
 
@@ -46,6 +65,7 @@ def command(
     Examples:
       linkwright analyze require puma560 pick.toml --payload 2 -o pick.html
       linkwright analyze require arm.toml
+      linkwright analyze require ref6 line.toml --scheme robsim --step 0.02 --list-motion wrout.txt
     """
     from linkwright.robots import Robot
     from linkwright.sizing import require
@@ -55,8 +75,36 @@ def command(
     path = task or arm.mechanism.file_beside("task")
     if not path:
         raise InputError(f"{robot!r} names no task", remedy="give a task (.toml)", code="R115")
-    need = require(arm, path, payload=carried, frame=frame or None, step=step, dynamics=dynamics)
+    files = {"listing of motion": list_motion, "listing of dynamics": list_dynamics}
+    files["history"] = history
+    for target in files.values():
+        if target is not None and target.exists() and not force:
+            raise file_exists(target)
+    if list_dynamics is not None and not dynamics:
+        raise InputError(
+            "there are no forces to list: dynamics were left out",
+            remedy="leave --no-dynamics out, or --list-dynamics",
+            code="R215",
+        )
+    need = require(
+        arm,
+        path,
+        payload=carried,
+        frame=frame or None,
+        step=step,
+        dynamics=dynamics,
+        damping=damping,
+        correct=correct,
+        scheme=scheme,
+    )
     cases = _worst(need, carried, box, ranged=ranged) if worst else None
+    kept = need.history(history_every) if history is not None else None
+    if list_motion is not None:
+        need.list_motion(list_motion, list_every)
+    if list_dynamics is not None:
+        need.list_dynamics(list_dynamics, list_every)
+    if history is not None and kept is not None:
+        kept.save(history, replace=force)
     if recording is not None:
         need.save(recording)
     if out is not None:
@@ -67,7 +115,7 @@ def command(
     return CommandResult(
         data,
         _text(need, cases),
-        files={"recording": recording, "report": out},
+        files={"recording": recording, "report": out, **files},
         next=f"analyze size {robot} {path}",
         code=1 if need.excesses else 0,
     )

@@ -205,7 +205,7 @@ class Chain(Block):
         x = kept[0]
         if told:
             x = [h + p + w for h, p, w in zip(*kept, strict=True)]
-        units = self._units()
+        units = self.signal_units()
         x = [
             self.output(n, value, unit=units.get(n, "?"))
             for n, value in zip(found.states, x, strict=True)
@@ -284,7 +284,8 @@ class Chain(Block):
             for memory, value in zip(kept[0], now, strict=True):
                 self.update(memory, value)
 
-    def _units(self) -> dict[str, str]:
+    def signal_units(self) -> dict[str, str]:
+        """Return the units of signals and states, by name."""
         sketch = Sketch(Block("scratch"), numeric=True, split=self.update_rule != "exact")
         write_plant(sketch, self.parts)
         known = {name: unit for name, (_, unit, _) in sketch.signals.items()}

@@ -309,6 +309,18 @@ class Numbers:
         return text
 
 
+def seconds(text: str) -> float:
+    """Return a time above zero, as an option of a command takes it.
+
+    >>> seconds("20 ms")
+    0.02
+    """
+    found = _size(Numbers().above_zero("s")(text))
+    if found is None:
+        raise wrong(f"{text[:40]!r} is no time", "give seconds, or 20 ms")
+    return found
+
+
 def plain_number(text: str) -> int | float | None:
     """Return a number without a unit; None where the text is none.
 

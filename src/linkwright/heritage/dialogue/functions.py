@@ -9,6 +9,7 @@ from linkwright.heritage.dialogue.answers import (
     Numbers,
     Question,
     choice,
+    seconds,
     truth,
     whole,
     words,
@@ -18,12 +19,13 @@ from linkwright.heritage.dialogue.talk import Talk
 
 NONE = "none"
 
-_ANALYZE = ("check", "requirements", "simulate", "return")
+_ANALYZE = ("check", "requirements", "simulate", "drive", "return")
 _POSTPROCESS = ("plot", "page", "return")
 _HELP = {
     "check": "check: derive the equations of the model, and say what is in it.",
     "requirements": "requirements: what a task asks of each joint: speeds, torques, powers, loads.",
     "simulate": "simulate: run it from its start, and record that.",
+    "drive": "drive: run the drive of a joint, with its prints and its filter.",
     "plot": "plot: channels of a recording, as a picture.",
     "page": "page: the motion of a recording, as a page for any browser.",
     "return": "return: back to the top menu.",
@@ -40,6 +42,10 @@ def analyze(talk: Talk, file: Path) -> None:
     elif chosen == "simulate":
         out = _file(talk, "file for the recording", f"{file.stem}.npz", file.parent)
         _run(talk, ["simulate", str(file), "-o", out, "--force"])
+    elif chosen == "drive":
+        from linkwright.heritage.dialogue.drive import run_words
+
+        _run(talk, run_words(talk, file, _file, NONE))
 
 
 def _require(talk: Talk, file: Path) -> None:
@@ -54,9 +60,45 @@ def _require(talk: Talk, file: Path) -> None:
     words_ += [] if dynamics else ["--no-dynamics"]
     kept = _file(talk, "file for the recording, or none", f"{file.stem}.parquet", file.parent)
     report = _file(talk, "report (.html), or none", "none", file.parent)
+    help_ = "no: exact, without listings. yes: step, scheme, listings and history are asked."
+    if talk.ask(Question("choose step, scheme and listings (yes, no)", truth, "no", help_)):
+        words_ += _details(talk, file, bool(dynamics))
     words_ += [] if kept == NONE else ["--recording", kept]
     words_ += [] if report == NONE else ["-o", report]
     _run(talk, ["analyze", "require", str(file), task, *words_], exceeded=1)
+
+
+def _details(talk: Talk, file: Path, dynamics: bool) -> list[str]:
+    """Return the options of an analysis, in ROBSIM's order: its scheme, prints and history."""
+    help_ = "The longest between two samples; the start and the stop are those of the task."
+    step = talk.ask(Question("step, s", seconds, "0.001", help_))
+    schemes = ("exact", "robsim")
+    help_ = "robsim: Euler's steps, and dynamics of means over them. exact: what the task says."
+    scheme = talk.ask(Question("scheme (exact, robsim)", choice(schemes), "exact", help_, schemes))
+    found = ["--step", str(step), "--scheme", scheme, "--force"]
+    for option, what in (
+        ("--list-motion", "listing of motion, or none"),
+        ("--list-dynamics", "listing of dynamics, or none"),
+        ("--history", "history of the joints for replay, or none"),
+    ):
+        if option == "--list-dynamics" and not dynamics:
+            continue
+        name = _file(talk, what, NONE, file.parent)
+        found += [] if name == NONE else [option, name]
+    help_ = "all: every step."
+    for option, what, needed in (
+        ("--list-every", "listings", "--list-"),
+        ("--history-every", "the history", "--history"),
+    ):
+        if any(word.startswith(needed) for word in found):
+            question = Question(f"interval of {what}, s, or all", _interval, "all", help_)
+            every = talk.ask(question)
+            found += [] if every is None else [option, str(every)]
+    return found
+
+
+def _interval(text: str) -> float | None:
+    return None if text == "all" else seconds(text)
 
 
 def postprocess(talk: Talk, file: Path) -> None:

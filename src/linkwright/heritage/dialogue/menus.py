@@ -25,7 +25,7 @@ _TOP_HELP = (
     "postprocess: plots, and the motion as a page. quit: leave. Everywhere, ? explains a question, "
     "< goes back to the one before, and an empty line takes the answer in brackets."
 )
-_DEFINE = ("create", "modify", "return")
+_DEFINE = ("create", "modify", "drive", "return")
 _MODIFY = (
     "base",
     "link",
@@ -99,12 +99,39 @@ class Guide:
 
     # -- define ------------------------------------------------------------------------------------
     def _define(self) -> None:
-        help_ = "create: a new model, from nothing. modify: the one in the file."
+        help_ = (
+            "create: a new model, from nothing. modify: the one in the file. drive: the drive of a "
+            "joint, new or in the file."
+        )
         chosen = self.talk.ask(Question(_menu(_DEFINE), choice(_DEFINE), "return", help_))
         if chosen == "create":
             self._create()
         elif chosen == "modify":
             self._modify()
+        elif chosen == "drive":
+            self._drive()
+
+    def _drive(self) -> None:
+        """Ask for the drive of a joint: all of it where it is new, then edits."""
+        from linkwright.formats.text.writer import value_text
+        from linkwright.heritage.dialogue import drive
+        from linkwright.heritage.dialogue.model import Draft
+
+        talk = self.talk
+        text = self._loaded = self._text_of_file()
+        stem = self.file.stem if is_name(self.file.stem) else "drive"
+        draft = Draft(text or f"format = 1\nname = {value_text(stem)}\n").checked()
+        there = drive.chain_number(draft) is not None
+        help_ = "yes: all constants are asked. no: those of the file stay, but for edits."
+        wanted = Question("answer all constants (yes, no)", truth, "no" if there else "yes", help_)
+        if not there or talk.ask(wanted):
+            draft = self._component(draft, lambda d: drive.ask_drive(talk, d))
+            draft = self._component(draft, lambda d: drive.ask_noise(talk, d))
+        draft = drive.ask_edits(talk, draft)
+        if draft.text != text:
+            self._save(draft)
+        else:
+            talk.say("nothing was changed")
 
     def _create(self) -> None:
         talk = self.talk
