@@ -106,3 +106,22 @@ def test_the_commands_of_the_page_run(
     for words in commands:
         assert main(shlex.split(words)) == 0, words
         assert capsys.readouterr().out
+
+
+def test_a_pass_is_written_as_a_table_that_a_task_follows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import linkwright as lw
+
+    table = tmp_path / "pass.csv"
+    asked = ("mount", "passes", ORBITS, "--site", SITE, "--satellite", "25544", "--days", "1")
+    run(capsys, *asked, "-o", str(table))
+    way = lw.load(table)
+    passes = lw.mounts.read_site(SITE).passes(lw.mounts.read_orbits(ORBITS)[25544], days=1)
+    best = max(passes, key=lambda p: p.culmination)
+    for name, values in zip(("east", "north", "up"), best(way.times).T, strict=True):
+        assert way[name] == pytest.approx(values, abs=1e-12)
+    assert max(way["up"]) > 0.99
+    said = refused(capsys, *asked[:-1], "0.001", "-o", str(tmp_path / "none.csv"))
+    assert "no pass" in said
+    assert not (tmp_path / "none.csv").exists()

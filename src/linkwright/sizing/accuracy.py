@@ -30,6 +30,12 @@ def tool_budget(
             remedy="size a requirement, or give robot=",
             code="R307",
         )
+    if arm.robot.loops:
+        raise InputError(
+            "there is no budget of the drives of a machine with loops",
+            remedy="ask linkwright.mounts.pointing_budget, or linkwright.parallel.pose_budget",
+            code="R307",
+        )
     if frame not in arm.robot.frames:
         raise InputError(
             f"the robot has no frame {frame!r}",

@@ -110,8 +110,11 @@ def arm_of(need: Any, robot: Any = None) -> Arm:
             code="R301",
         )
     if isinstance(need, Requirement) and robot is None:
-        q = _motion(cycles)[0]
+        machine = bool(need.robot.loops)
+        q = need.dynamic_states()[0] if machine else _motion(cycles)[0]
         loads = loads_of(need.robot, need.task, cycles[0].times, q, need.payload)
+        if machine:
+            return _machine(need.robot, tuple(cycles), loads, need.task.frame, q)
         return _moved(need.robot, tuple(cycles), loads, need.task.frame)
     return Arm(tuple(cycles)) if robot is None else _moved(robot, tuple(cycles), {}, "")
 
@@ -159,6 +162,40 @@ def _moved(
         {c.name: masses[:, k] for k, c in enumerate(cycles)},
         {c.name: still[:, k] for k, c in enumerate(cycles)},
         columns,
+        robot,
+        loads["payload"][0] if "payload" in loads else None,
+        frame,
+        _changing(loads),
+    )
+
+
+def _machine(
+    robot: Robot, cycles: tuple[JointCycle, ...], loads: Mapping[str, Array], frame: str, q: Array
+) -> Arm:
+    """Return the actuators of a machine with loops, each with the inertia that it alone feels.
+
+    Nothing is added for masses of drives: those at the base stand still, and what a drive that
+    rides on a link adds has to be in the model.
+    """
+    held = {k: v if k == "payload" else np.zeros_like(v) for k, v in loads.items()}
+    more: dict[str, Any] = {**held, "frame": frame} if held else {}
+    nothing = np.zeros((len(q), len(cycles)))
+    still = np.asarray(robot.joint_loads(q, nothing, nothing, **more)[0])
+    known = dict(zip(robot.coordinates, _rotors(robot), strict=True))
+    rotors = [known[c.name] for c in cycles]
+    inertia = {}
+    for k, c in enumerate(cycles):
+        unit = nothing.copy()
+        unit[:, k] = 1.0
+        inertia[c.name] = (robot.joint_loads(q, nothing, unit, **more)[0] - still)[:, k] - rotors[k]
+    return Arm(
+        tuple(
+            replace(c, torque=c.torque - rotor * c.acceleration)
+            for c, rotor in zip(cycles, rotors, strict=True)
+        ),
+        inertia,
+        {c.name: still[:, k] for k, c in enumerate(cycles)},
+        {},
         robot,
         loads["payload"][0] if "payload" in loads else None,
         frame,

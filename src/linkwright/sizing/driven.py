@@ -65,6 +65,12 @@ def driven_system(
             remedy="size a requirement, or give robot=",
             code="R307",
         )
+    if arm.robot.loops:
+        raise InputError(
+            "there is no System of the drives of a machine with loops",
+            remedy="let the model carry lw.drives at its actuators, or run lw.mounts.track_pass",
+            code="R307",
+        )
     if arm.changing:
         raise InputError(
             f"the task has {' and '.join(arm.changing)}, which the System of the drives has not",

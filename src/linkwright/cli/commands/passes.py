@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from linkwright.cli.options import own
+import numpy as np
+
+from linkwright.base.errors import InputError
+from linkwright.cli.options import option, own
 from linkwright.cli.results import CommandResult, TextTable
 from linkwright.cli.satellites import (
     Above,
@@ -19,7 +24,9 @@ from linkwright.cli.satellites import (
 
 if TYPE_CHECKING:
     from linkwright.mounts import Pass
+    from linkwright.recording import Recording
 
+PARTS = ("east", "north", "up")
 POINTS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
 
 
@@ -34,6 +41,9 @@ def command(
         bool, own(None, "Let the air lift the satellites.", "--refraction")
     ] = False,
     frequency: Annotated[float, own("MHZ", "Print the Doppler shift at rise, MHz.")] = 0.0,
+    out: Annotated[
+        Path | None, option("--out", "The way of the highest pass, as a table (.csv, .parquet).")
+    ] = None,
 ) -> CommandResult:
     """List the passes of satellites over a site: rise, culmination and set, in UTC.
 
@@ -41,14 +51,32 @@ def command(
     Examples:
       linkwright mount passes stations.json --site site.toml --days 3
       linkwright mount passes stations.json --site site.toml --satellite 25544 --json
+      linkwright mount passes stations.json --site site.toml --satellite 25544 -o pass.csv
     """
     place, found = find_passes(elements, site, satellite, days, above, start, refraction=refraction)
     words = [text for passes in found for text in passes.words]
     rows = [p.as_dict(frequency * 1e6) for passes in found for p in passes]
+    every = [p for passes in found for p in passes]
+    if out is not None:
+        if not every:
+            raise InputError("there is no pass to write", remedy="look at more days, or lower")
+        _way(max(every, key=lambda p: p.culmination)).save(out)
     return CommandResult(
         {"site": place.name, "passes": rows, "words": words},
-        _text(place.name, [p for passes in found for p in passes], frequency, words),
+        _text(place.name, every, frequency, words),
+        files={"way": out},
         next=f"mount keyholes {elements} --site {site}",
+    )
+
+
+def _way(found: Pass) -> Recording:
+    """Return where a satellite is over a pass, every second: a table that tasks follow."""
+    from linkwright.recording import Channel, Recording
+
+    t = np.linspace(0.0, found.duration, math.ceil(found.duration) + 1)
+    channels = [Channel(name, "1", f"{name} part of the direction") for name in PARTS]
+    return Recording(
+        t, channels, found(t), {"satellite": found.orbit.name, "rise": f"{found.rise}"}
     )
 
 

@@ -61,10 +61,10 @@ def limits_of(
     robot: Robot, given: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
     """Return the limits of each joint: the robot's own, and others in place of them."""
-    names = robot.coordinates
+    names = tuple(robot.actuators) if robot.loops else tuple(robot.coordinates)
     found: dict[str, dict[str, float]] = {}
     for k, name in enumerate(names):
-        lower, upper = map(float, robot.limits[k])
+        lower, upper = map(float, robot.limits[robot.coordinates.index(name)])
         found[name] = {
             "lower": lower,
             "upper": upper,

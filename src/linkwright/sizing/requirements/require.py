@@ -20,6 +20,7 @@ from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import MotionError, Trajectory
 from linkwright.recording.recording import Channel, Recording
 from linkwright.sizing.requirements.limits import limits_of
+from linkwright.sizing.requirements.machine_motion import machine_motion
 from linkwright.sizing.requirements.requirement import WRENCH, JointInfo, Requirement
 from linkwright.sizing.requirements.robsim import robsim_motion, step_means
 from linkwright.sizing.requirements.sampled import SampledMotion, sampled
@@ -85,7 +86,15 @@ def require(
         raise InputError(
             f"there is no scheme {scheme!r}", remedy=f"use {' or '.join(SCHEMES)}", code="R213"
         )
-    if scheme == "robsim":
+    if robot.loops:
+        if scheme == "robsim":
+            raise InputError(
+                "the old program's scheme has no machines with loops",
+                remedy='leave scheme as it is: "exact"',
+                code="R213",
+            )
+        moved = machine_motion(robot, task, step)
+    elif scheme == "robsim":
         moved = robsim_motion(robot, task, step)
     else:
         moved = sampled(robot, task, step, ToolOptions(damping=damping, correct=correct))
@@ -122,13 +131,21 @@ def task_of(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
 
 
 def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
-    """Return what is known of the joints of a robot, in the order of its coordinates."""
+    """Return what is known of the joints of a robot, in the order of its coordinates.
+
+    Of a machine with loops it is what is known of its actuators. A strut of driven length carries
+    nothing but its own force; its axis is its z.
+    """
     m = robot.mechanism
     known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
     known |= dict.fromkeys(m.coordinates.values(), 0.0)  # the axis does not turn in its own link
     made = {}
     for joint in robot.assembled.joints:
         if len(joint.coordinates) != 1 or joint.follows is not None:
+            continue
+        name = joint.coordinates[0].name
+        if robot.loops and (name not in robot.actuators or joint.child not in robot.links):
+            made[name] = JointInfo(name, "prismatic", joint.child, (0.0, 0.0, 1.0))
             continue
         body, place = robot.assembled.places[joint.child]
         motion = robot.tree.kinematics.motions[body]
@@ -137,10 +154,14 @@ def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
         vector = speed.omega if turns else speed.velocity
         along = np.array([float(evaluate(x, known)) for x in vector.components(body.frame)])
         x, y, z = map(float, np.array(place.rotation).T @ along)
-        name = joint.coordinates[0].name
         kind = "revolute" if turns else "prismatic"
         made[name] = JointInfo(name, kind, joint.child, (x, y, z))
-    return tuple(made[name] for name in robot.coordinates)
+    return tuple(made[name] for name in moved_names(robot))
+
+
+def moved_names(robot: Robot) -> tuple[str, ...]:
+    """Return what a task moves: all coordinates, or the actuators of a machine with loops."""
+    return tuple(robot.actuators) if robot.loops else tuple(robot.coordinates)
 
 
 def loads_of(
@@ -206,7 +227,8 @@ def _recording(
         channels.append(Channel(name, unit, long, body=joint.link))
         columns.append(values)
 
-    for k, j in enumerate(joints):
+    place = [robot.coordinates.index(j.name) for j in joints]
+    for k, j in zip(place, joints, strict=True):
         put(j.name, j.units["position"], f"position of {j.name}", moved.q[:, k], j)
     for k, j in enumerate(joints):
         put(robot.speeds[k], j.units["speed"], f"speed of {j.name}", moved.u[:, k], j)
@@ -226,14 +248,19 @@ def _recording(
         h = np.diff(moved.times)[:, None]
         mean = power[1:] if scheme == "robsim" else 0.5 * (power[1:] + power[:-1])
         work[1:] = np.cumsum(h * mean, axis=0)
-        rows = [robot.links.index(j.link) for j in joints]
+        wrenches = [_wrench(robot, j, tau[:, k], reactions) for k, j in enumerate(joints)]
         for k, j in enumerate(joints):
             for what, values in (("torque", tau), ("power", power), ("energy", work)):
                 put(f"{j.name}.{what}", j.units[what], f"{what} of {j.name}", values[:, k], j)
             for i, end in enumerate(WRENCH):
                 what = "force" if i < 3 else "moment"
                 long = f"{what} in {j.name} along {end[1]} of {j.link}"
-                put(f"{j.name}.{end}", j.units[what], long, reactions[:, rows[k], i], j)
+                put(f"{j.name}.{end}", j.units[what], long, wrenches[k][:, i], j)
+    for k, name in enumerate(robot.coordinates):
+        if k not in place:  # what the loops of a machine move
+            unit = robot.mechanism.units.get(name, "1")
+            channels.append(Channel(name, unit, f"{name}, which nothing drives"))
+            columns.append(moved.q[:, k])
     metadata = {
         "model": getattr(robot.source, "name", ""),
         "task": task.name,
@@ -242,6 +269,15 @@ def _recording(
     }
     made = Recording(moved.times, channels, np.array(columns).T, metadata, robot.mechanism)
     return made.with_extrema()
+
+
+def _wrench(robot: Robot, joint: JointInfo, effort: Array, reactions: Array) -> Array:
+    """Return force and moment in a joint; a strut of driven length pulls along itself."""
+    if joint.link in robot.links:
+        return np.asarray(reactions[:, robot.links.index(joint.link)])
+    found = np.zeros((len(effort), 6))
+    found[:, 2] = effort
+    return found
 
 
 def _put_tool(

@@ -227,7 +227,7 @@ class Requirement(Recorded):
     def dynamic_states(self) -> tuple[Array, Array, Array, Array]:
         """Return coordinates, speeds, accelerations and times with which dynamics were computed."""
         names = [j.name for j in self.joints]
-        q = np.array([self.recording[n] for n in names]).T
+        q = np.array([self.recording[n] for n in self.robot.coordinates]).T
         u = np.array([self.recording[n] for n in self.robot.speeds]).T
         a = np.array([self.recording[f"{n}.acceleration"] for n in names]).T
         if self.scheme == "robsim":

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,17 @@ if TYPE_CHECKING:
     from linkwright.robots import Robot
 
 Array = NDArray[np.float64]
+PARTS = ("east", "north", "up")
+"""What the path of a beam names, in place of joints."""
 _JUMP = 1e-6  # rad or m that a position may differ from where the part before it ended
+
+
+class Jointed(Protocol):
+    """What parts of a task move, by their names."""
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """In their order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,10 +73,9 @@ def refuse_unsuited(robot: Robot) -> None:
     n = len(robot.coordinates)
     if robot.loops:
         raise InputError(
-            f"{robot.mechanism.name!r} has closed loops, and a task moves joints that nothing ties",
-            remedy="give `lw.sizing.size` a JointCycle of each actuator, with torques of "
-            "robot.inverse_dynamics at lw.robots.closed poses, or chart them at rest: "
-            "linkwright parallel chart MODEL --of effort",
+            f"{robot.mechanism.name!r} has closed loops, and this needs joints that nothing ties",
+            remedy="ask `require` and `size` without it, which take the actuators of such a "
+            "machine, or chart them at rest: linkwright parallel chart MODEL --of effort",
             code="R214",
         )
     if n != len(robot.speeds) or n == 0:
@@ -84,11 +93,13 @@ def refuse_unfit(robot: Robot, task: Task) -> None:
     if not task.mentions:
         return
     kinds = {j.name: j.kind for j in joints_of(robot)}
+    if robot.loops:
+        kinds = {"azimuth": "revolute", "elevation": "revolute"} | dict.fromkeys(PARTS, "") | kinds
     for m in task.mentions:
         if m.joint not in kinds:
-            found = unknown_joint(m.joint, robot.coordinates)
+            found = unknown_joint(m.joint, tuple(kinds))
             raise m.error(found.what, found.remedy, code="R203")
-        if m.kind and m.kind != kinds[m.joint]:
+        if m.kind and kinds[m.joint] and m.kind != kinds[m.joint]:
             turns = kinds[m.joint] == "revolute"
             raise m.error(
                 f"{m.joint!r} {'turns' if turns else 'slides'}, so {m.given!r} does not fit",
@@ -165,7 +176,7 @@ def _values(c: Array, since: Array, order: int) -> Array:
 
 
 def joint_pieces(
-    robot: Robot, part: Part, begin: float, end: float, q: Array
+    robot: Jointed, part: Part, begin: float, end: float, q: Array
 ) -> Iterator[tuple[float, float, Array]]:
     """Yield the pieces of a part under joint control: times, and coefficients of positions.
 
@@ -207,7 +218,7 @@ def _shifted(path: Trajectory, begin: float) -> Iterator[tuple[float, float, Arr
         yield float(t0 + shift), float(t1 + shift), c
 
 
-def _segment(robot: Robot, part: TaskSegment, begin: float, q: Array) -> Array:
+def _segment(robot: Jointed, part: TaskSegment, begin: float, q: Array) -> Array:
     """Return the coefficients of positions of a segment of joint control."""
     names = robot.coordinates
     for name in part.channels:
@@ -233,13 +244,13 @@ def _refuse_jump(name: str, time: float, size: float) -> None:
     )
 
 
-def _index(robot: Robot, name: str) -> int:
+def _index(robot: Jointed, name: str) -> int:
     if name not in robot.coordinates:
         raise unknown_joint(name, robot.coordinates)
     return robot.coordinates.index(name)
 
 
-def _rows(robot: Robot, part: Follow) -> list[int]:
+def _rows(robot: Jointed, part: Follow) -> list[int]:
     if part.joints is None:
         n = len(robot.coordinates)
         if part.trajectory.size != n:
