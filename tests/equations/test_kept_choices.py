@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from linkwright.base import cache
-from linkwright.equations import derive, search
+from linkwright.equations import derive, equations, search
 from linkwright.equations.choices import Choice, Choices, places
+from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from tests.support.native_ir import fresh_cache
 
@@ -56,3 +58,29 @@ def test_what_is_damaged_is_searched_again(monkeypatch: pytest.MonkeyPatch, tmp_
         cache.keep(b"k" * 32, data)
         found = cache.known(b"k" * 32, lambda data: search.choices_from(data, kinematics))
         assert found == (kept if isinstance(data, dict) and "shift" in data else None)
+
+
+def test_the_smallest_formulation_is_chosen_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A second process derives that one alone; other numbers are another question."""
+    fresh_cache(monkeypatch, tmp_path)
+    derived: list[str] = []
+    one = equations._derived
+
+    def counted(mechanism: Mechanism, name: str, *rest: Any) -> equations.Equations:
+        derived.append(name)
+        return one(mechanism, name, *rest)
+
+    monkeypatch.setattr(equations, "_derived", counted)
+    first = derive(load_model("double-pendulum"))
+    assert len(derived) == 3
+    derived.clear()
+    again = derive(load_model("double-pendulum"))
+    assert derived == [first.formulation] == [again.formulation]
+    assert again.program().fingerprint() == first.program().fingerprint()
+    derived.clear()
+    other = load_model("double-pendulum")
+    other.set_values(m1=2.5)
+    derive(other)
+    assert len(derived) == 3

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, substitute_all, total
 from linkwright.base.arguments import worded
+from linkwright.base.cache import keep, known
 from linkwright.base.errors import Error, InputError
 from linkwright.base.lazy import guide
 from linkwright.equations.choices import Choices
@@ -328,13 +329,16 @@ def derive(
         return _derived(mechanism, "composite", start, choices)
     names = resolved(formulation, kinematics, eliminated)
     try:
-        found = [_derived(mechanism, name, start) for name in names]
+        made = (
+            _derived(mechanism, names[0], start)
+            if len(names) == 1
+            else _best(mechanism, names, start)
+        )
     except Error as error:
         if isinstance(error, LinearError):
             _derived(mechanism, "kane", start)  # names what moves no mass
         refuse_unresisted(mechanism, values=known)
         raise
-    made = found[0] if len(found) == 1 else _smallest(found)
     return with_shipped(made) if formulation == QUICK else made
 
 
@@ -409,6 +413,20 @@ def _derived(
         dependent,
     )
     return replace(made, choices=reduced.choices)
+
+
+def _best(mechanism: Mechanism, names: Sequence[str], start: _Start) -> Equations:
+    """Return the smallest of several formulations; which one it is, is kept on disk."""
+    from linkwright.equations.search import question, reduced_by
+
+    given = reduced_by(start.reduction, start.writer.statements)
+    key = question((*names, *(x.key for x in given)), mechanism)
+    best = known(key, lambda name: names[names.index(name)])
+    if best is not None:
+        return _derived(mechanism, best, start)
+    made = _smallest([_derived(mechanism, name, start) for name in names])
+    keep(key, made.formulation)
+    return made
 
 
 def _refuse_massless(speeds: Sequence[Expr], mass: Sequence[Sequence[Expr]]) -> None:

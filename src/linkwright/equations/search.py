@@ -35,7 +35,7 @@ from linkwright.equations.crba import composite, with_armatures
 from linkwright.equations.looped import looped_accelerations
 from linkwright.equations.projection import ReducedDynamics, project
 from linkwright.equations.writer import Writer
-from linkwright.mechanism import Kinematics, MechanismError
+from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.mechanism.structure import fingerprint_of
 from linkwright.program import Assign
 from linkwright.program.linear import elimination_order, kinds, order_cost
@@ -274,6 +274,12 @@ def forward_price(
 _found: dict[tuple[str, str, tuple[int, ...]], Choices] = {}
 
 
+def question(asked: tuple[object, ...], mechanism: Mechanism) -> bytes:
+    """Return the key on disk of what is asked of a mechanism."""
+    told = fingerprint("choices"), asked, fingerprint_of(mechanism)
+    return entry_key(repr(told).encode(), "choices")
+
+
 def remembered(
     kind: str, kinematics: Kinematics, given: Iterable[Expr], search: Callable[[], Choices]
 ) -> Choices:
@@ -281,7 +287,7 @@ def remembered(
     key = kind, fingerprint_of(kinematics.mechanism), tuple(x.key for x in given)
     found = _found.get(key)
     if found is None:
-        entry = entry_key(repr((fingerprint("choices"), key)).encode(), "choices")
+        entry = question((kind, *key[2]), kinematics.mechanism)
         found = stored(entry, lambda data: choices_from(data, kinematics), search, asdict)
         if len(_found) >= _KEPT:
             _found.clear()
