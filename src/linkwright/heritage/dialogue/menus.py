@@ -36,13 +36,15 @@ _MODIFY = (
     "motion",
     "environment",
     "shapes",
+    "detail",
     "options",
     "done",
 )
 _MODIFY_HELP = (
     "base: its place. link: one category of one link. add, delete: links. tool: its frame. limits: "
-    "of a joint. motion: the task. environment: shapes on the base. shapes: on links. options: "
-    "gravity and runs. done: save, or leave it."
+    "of a joint. motion: the task. environment: shapes on the base. shapes: on links. detail: "
+    "cylinders, cones, boxes, trapezoids and trusses, turned and moved. options: gravity "
+    "and runs. done: save, or leave it."
 )
 
 
@@ -54,6 +56,7 @@ class Guide:
         self.show = show
         self.talk = talk
         self.preview = file.with_suffix(".draft.toml")
+        self.preview_scene = file.with_suffix(".draft-scene.toml")
         self.backup: Path | None = None
         self._loaded: str | None = None
 
@@ -96,6 +99,7 @@ class Guide:
         self._loaded = None
         self.talk.commit()
         self.preview.unlink(missing_ok=True)
+        self.preview_scene.unlink(missing_ok=True)
 
     # -- define ------------------------------------------------------------------------------------
     def _define(self) -> None:
@@ -203,6 +207,10 @@ class Guide:
             return self._component(draft, lambda d: ask.ask_options(talk, d, only))
         if category == "motion":
             return self._component(draft, lambda d: ask_motion(talk, d, self.file.parent))
+        if category == "detail":
+            from linkwright.heritage.dialogue.detail import ask_detail
+
+            return self._component(draft, lambda d: ask_detail(talk, d, self.file))
         if category == "add":
             return self._component(draft, lambda d: ask.ask_new_link(talk, d, self._above(d)))
         if category == "environment":
@@ -269,14 +277,24 @@ class Guide:
         """Print the lines that are new, and let a studio that looks at the draft see them."""
         from difflib import ndiff
 
-        for was, now in ((old.text, new.text), (old.task, new.task)):
+        pairs = ((old.text, new.text), (old.task, new.task), (old.scene, new.scene))
+        for was, now in pairs:
             for line in ndiff(was.splitlines(), now.splitlines()):
                 if line[:1] in "+-" and line[2:].strip():
                     self.talk.say(f"  {line}")
         if not self.talk.pending:
-            write_text(self.preview, new.text, replace=True)
+            write_text(self.preview, self._previewed(new), replace=True)
             if self.show is not None:
                 self.show(self.preview)
+
+    def _previewed(self, draft: Draft) -> str:
+        """Return the text of the preview, whose scene is a file of its own."""
+        if not draft.scene:
+            return draft.text
+        from linkwright.formats.text.edits import with_value
+
+        write_text(self.preview_scene, draft.scene, replace=True)
+        return with_value(draft.text, ("scene",), self.preview_scene.name)
 
     # -- files -------------------------------------------------------------------------------------
     def _text_of_file(self) -> str | None:
@@ -313,6 +331,8 @@ class Guide:
             )
         if draft.task:
             self._write(self.file.parent / draft.data["task"], draft.task, keep_old=True)
+        if draft.scene:
+            self._write(self.file.parent / draft.data["scene"], draft.scene, keep_old=True)
         self._write(self.file, draft.text, keep_old=keep_old)
         talk.say(f"wrote {self.file}; `linkwright studio {self.file}` shows it")
 

@@ -42,6 +42,7 @@ class Draft:
 
     text: str  # of the model
     task: str = ""  # of the file of its task, where that is defined, too
+    scene: str = ""  # of the file of its scene, where components are defined
 
     @property
     def data(self) -> dict[str, Any]:
