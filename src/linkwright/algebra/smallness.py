@@ -21,6 +21,9 @@ from linkwright.algebra.nodes import SMALL, ExprError
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.walk import postorder
 
+KEEP_ALL = 1_000_000_000
+"""A threshold at which nothing is dropped, and functions of small arguments stay functions."""
+
 _threshold: ContextVar[int] = ContextVar("linkwright_smallness_threshold", default=2)
 _orders: WeakKeyDictionary[Expr, int] = WeakKeyDictionary()
 
@@ -111,9 +114,9 @@ def drop_small_terms(
 def taylor(op: str, x: Expr) -> Expr | None:
     """Return the truncated series of a function of a small argument, None where it is not small."""
     first = order(x)
-    if first <= 0:
-        return None
     count = _threshold.get()
+    if first <= 0 or count >= KEEP_ALL:
+        return None
     series = _SERIES[op]
     leading = 0 if series(0) != 0 else 1
     limit = leading * first + count

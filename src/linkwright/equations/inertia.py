@@ -13,7 +13,9 @@ bodies, rotors and fixed masses of AUTOSIM (section 8.1) are special cases. It i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, Frame, Vector, as_expr, constant
@@ -32,6 +34,17 @@ from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Kinematics
 
 _HALF = constant(0.5)
+_left_out: ContextVar[Collection[str]] = ContextVar("rules_left_out", default=())
+
+
+@contextmanager
+def leaving_out(rules: Collection[str]) -> Iterator[None]:
+    """Leave out "composite" (what moves with the parent counts with it) or "rotor" in a block."""
+    token = _left_out.set(rules)
+    try:
+        yield
+    finally:
+        _left_out.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +141,7 @@ def lumped(
 ) -> dict[Body, Moments]:
     """Return the moments of every body about its reference point, in its own axes."""
     mechanism = kinematics.mechanism
+    regroup = regroup and "composite" not in _left_out.get()
     result: dict[Body, Moments] = {}
     received: dict[Body, Moments] = {}
     for body in reversed(mechanism.depth_first()):
@@ -204,7 +218,7 @@ def axes_product(rows: Frame, columns: Frame) -> Matrix:
 
 def is_rotor(body: Body, moments: Moments) -> bool:
     """Whether a body's inertia does not depend on its single rotation, so no angle is needed."""
-    if len(body.rotations) != 1 or body.lead is not ZERO:
+    if len(body.rotations) != 1 or body.lead is not ZERO or "rotor" in _left_out.get():
         return False
     k = own_axis(body, body.frame.spins[0][1])
     if k is None or any(x is not ZERO for x in moments.first):

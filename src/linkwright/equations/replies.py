@@ -18,7 +18,7 @@ from linkwright.mechanism import Constraint, Mechanism
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reply:
+class ConstraintReply:
     """What a constraint eliminates.
 
     Args:
@@ -39,7 +39,7 @@ class Reply:
         return f"replaces {self.replaces} by {self.by}"
 
 
-def replies(mechanism: Mechanism, count: int | None = None) -> list[Reply]:
+def replies(mechanism: Mechanism, count: int | None = None) -> list[ConstraintReply]:
     """Return what each of the first constraints eliminates; all by default.
 
     >>> m = Mechanism("cart")
@@ -57,12 +57,12 @@ def replies(mechanism: Mechanism, count: int | None = None) -> list[Reply]:
     samples = closed_samples(mechanism, mechanism.values)
     chosen = choose(kinematics, mechanism.values, samples, constraints=constraints)
     speeds = [s.symbol for s in kinematics.speeds]
-    found: list[Reply] = []
+    found: list[ConstraintReply] = []
     known: dict[Expr, Expr] = {}
     for elimination in chosen:
         speed = elimination.speed
         if speed is None:
-            found.append(Reply(elimination.constraint))
+            found.append(ConstraintReply(elimination.constraint))
             continue
         left = substitute(elimination.constraint.speed, known)
         row, rest = linear_coefficients(left, [u for u in speeds if u not in known])
@@ -70,11 +70,11 @@ def replies(mechanism: Mechanism, count: int | None = None) -> list[Reply]:
         by = -total([rest, *others]) * raised(row[speed], -1)
         known = {u: substitute(x, {speed: by}) for u, x in known.items()}
         known[speed] = by
-        found.append(Reply(elimination.constraint, speed, by))
+        found.append(ConstraintReply(elimination.constraint, speed, by))
     return [r if r.replaces is None else replace(r, now=known[r.replaces]) for r in found]
 
 
-def reply_to(constraint: Constraint) -> Reply:
+def reply_to(constraint: Constraint) -> ConstraintReply:
     """Return what a constraint eliminates, after those that were entered before it."""
     mechanism = constraint.mechanism
     if mechanism is None or constraint not in mechanism.constraints:

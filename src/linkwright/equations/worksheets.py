@@ -91,7 +91,7 @@ class BodySheet:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solve:
+class SolveOrder:
     """How the accelerations are solved for: the order of the speeds, and zeros that are filled."""
 
     order: tuple[Expr, ...]
@@ -247,7 +247,7 @@ class _Reader:
         return Vector({d: self.scalar(c) for d, c in v.terms})
 
 
-def solve_order(equations: Equations) -> Solve | None:
+def solve_order(equations: Equations) -> SolveOrder | None:
     """Return in which order the accelerations are solved for; None without a mass matrix.
 
     >>> from linkwright.equations import derive
@@ -260,7 +260,7 @@ def solve_order(equations: Equations) -> Solve | None:
         return None
     pattern, speeds = kinds(equations.mass), equations.speeds
     order = elimination_order(pattern)
-    return Solve(
+    return SolveOrder(
         tuple(speeds[k] for k in order),
         tuple(pattern[k].count(0) for k in order),
         tuple((speeds[i], speeds[j]) for i, j in fill(pattern, order)),

@@ -85,11 +85,12 @@ def _stages(instructions: Iterable[Instruction]) -> dict[Rate, Counts]:
             continue
         result[max(instruction.rate, Rate.PARAMETER)] += own
     for (rate, op), times in simple.items():
-        result[max(rate, Rate.PARAMETER)] += _one(op).times(times)
+        result[max(rate, Rate.PARAMETER)] += counts_of(op).times(times)
     return result
 
 
-def _one(op: str) -> Counts:
+def counts_of(op: str) -> Counts:
+    """Return what one operation counts."""
     if op in _FREE:
         return Counts()
     if op in _ADD:

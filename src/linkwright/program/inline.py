@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from linkwright.algebra.expr import Expr
-from linkwright.algebra.smallness import smallness_threshold
-from linkwright.program.passes.blocks import KEEP_ALL
+from linkwright.algebra.smallness import KEEP_ALL, smallness_threshold
 from linkwright.program.passes.replacement import replaced
 from linkwright.program.program import Assign, Call, Loop, Namer, Program, ProgramError, Statement
 

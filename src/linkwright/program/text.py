@@ -17,7 +17,7 @@ from linkwright.algebra.language import parse
 from linkwright.algebra.language.scope import SymbolScope
 from linkwright.algebra.printers.layout import data_name
 from linkwright.algebra.printers.text import text
-from linkwright.algebra.smallness import smallness_threshold
+from linkwright.algebra.smallness import KEEP_ALL, smallness_threshold
 from linkwright.algebra.spelling import quoted
 from linkwright.algebra.symbols import symbol
 from linkwright.algebra.walk import postorder
@@ -25,7 +25,6 @@ from linkwright.program.passes.names import renamed
 from linkwright.program.passes.replacement import replaced
 from linkwright.program.program import Assign, Loop, Program, ProgramError, check, walk
 
-_KEEP_ALL = 1_000_000_000  # no term is dropped as small when a text is read
 _CALLED = ("table1", "table2", "foreign")
 
 
@@ -61,7 +60,7 @@ def text_digest(program: Program) -> str:
 
 def _data(program: Program) -> dict[str, Any]:
     lines = _Lines()
-    with smallness_threshold(_KEEP_ALL):
+    with smallness_threshold(KEEP_ALL):
         for statement in program.statements:
             if not isinstance(statement, Assign):
                 kind = type(statement).__name__.lower()
@@ -102,7 +101,7 @@ def read(data: Mapping[str, Any], source: Program) -> Program:
     plain = {data_name(node): _caller(node) for node in called}
     numbered = {node.data.digest: _caller(node) for node in called}
     statements = []
-    with smallness_threshold(_KEEP_ALL):
+    with smallness_threshold(KEEP_ALL):
         for line in data["statements"]:
             name, _, rest = line.partition(" = ")
             name = name.strip("`")

@@ -23,6 +23,10 @@ KERNEL = (
 MOVES = "Number of moves to search, even if a program is shipped."
 THOROUGH = "Use the smallest shipped program, or search for one."
 SPLIT = "Count computed torque in the background and the foreground."
+WITHOUT = (
+    "Count with rules left out, by commas: smallness, composite, rotor, constants, intermediates, "
+    "factoring; or all. Each alone, and all of them together."
+)
 
 _NUMBERS = ("add", "mul", "call", "select", "parameter", "total")
 
@@ -39,6 +43,7 @@ def command(
         bool, own(None, "Count every formulation, after each pass.", "--compare")
     ] = False,
     split: Annotated[bool, own(None, SPLIT, "--split")] = False,
+    without: Annotated[str, own("RULES", WITHOUT)] = "",
     settings: Set = None,
 ) -> CommandResult:
     """Count the operations of a model's equations, stage by stage.
@@ -51,6 +56,7 @@ def command(
       linkwright analyze ops car
       linkwright analyze ops stanford-arm --compare
       linkwright analyze ops puma560 --split
+      linkwright analyze ops car-small --without smallness,intermediates
     """
     from linkwright.equations import derive
     from linkwright.equations.kernels import kernel_program
@@ -58,6 +64,13 @@ def command(
     from linkwright.program.passes import optimize
     from linkwright.program.report import ops_table
 
+    if without:
+        if kernel != "forward" or compare or split or thorough or moves or passes:
+            raise InputError(
+                "--without counts the accelerations, by itself",
+                remedy="leave the other options out",
+            )
+        return _without(model, without, formulation, settings)
     if moves < 0:
         raise InputError(f"{moves} moves cannot be searched", remedy="give --moves 1 or more")
     if split:
@@ -96,6 +109,34 @@ def _counted(program: Program, written: Program, title: str, passes: bool) -> Co
         text += ["", TextTable(columns, rows, "after each pass", _NUMBERS)]
         text += ["\none after the other; above is the best of several orders"]
     return CommandResult(data, text)
+
+
+def _without(
+    model: str, names: str, formulation: str, settings: Sequence[str] | None
+) -> CommandResult:
+    """Return the operations with each of some rules left out, and with all of them."""
+    from linkwright.equations.rules import RULES, operations_without
+
+    given = [name.strip() for name in names.split(",") if name.strip()]
+    wanted = list(RULES) if given == ["all"] else list(dict.fromkeys(given))
+    sets = [[], *([name] for name in wanted)]
+    if 1 < len(wanted) < len(RULES):
+        sets.append(wanted)
+    columns = ("left out", "add", "mul", "call", "select", "total", "times")
+    data, rows, usual = [], [], 0
+    for rules in sets:
+        c = operations_without(lambda: open_mechanism(model, settings), rules, formulation)
+        usual = usual or max(1, c.total + c.call)
+        times = (c.total + c.call) / usual
+        name = " and ".join(rules) or "nothing"
+        data.append({"left_out": rules, **c.as_dict(), "total": c.total, "times": times})
+        cells = (c.add, c.mul, c.call, c.select, c.total)
+        rows.append((name, *(str(x) for x in cells), f"{times:.3g}"))
+    notes = [f"{name}: {RULES[name]}" for name in wanted]
+    return CommandResult(
+        {"rules": data},
+        [TextTable(columns, rows, f"{model}, derivative", (*_NUMBERS, "times")), "", *notes],
+    )
 
 
 def _split(model: str, settings: Sequence[str] | None) -> CommandResult:

@@ -12,15 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from linkwright.algebra.expr import Expr
-from linkwright.algebra.smallness import smallness_threshold
+from linkwright.algebra.smallness import KEEP_ALL, smallness_threshold
 from linkwright.program.passes.emission import NetworkWriter
 from linkwright.program.passes.network import Network
 from linkwright.program.program import Call, Loop, Namer, Program, Statement
 from linkwright.program.rates import Rate, symbol_rate
 
 Transform = Callable[[Network], None]
-
-KEEP_ALL = 1_000_000_000  # no term is small enough to be dropped a second time
 
 
 def through_networks(program: Program, transform: Transform, *, keep: bool = True) -> Program:

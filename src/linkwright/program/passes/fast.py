@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from linkwright.algebra.expr import ZERO, Expr
-from linkwright.algebra.smallness import smallness_threshold
-from linkwright.program.passes.blocks import KEEP_ALL, Rewriting
+from linkwright.algebra.smallness import KEEP_ALL, smallness_threshold
+from linkwright.program.passes.blocks import Rewriting
 from linkwright.program.passes.emission import NetworkWriter
 from linkwright.program.passes.extraction import extract, literals_cost
 from linkwright.program.passes.flatten import flatten

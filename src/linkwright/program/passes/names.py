@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from linkwright.algebra.expr import Expr
-from linkwright.algebra.smallness import smallness_threshold
-from linkwright.program.passes.blocks import KEEP_ALL
+from linkwright.algebra.smallness import KEEP_ALL, smallness_threshold
 from linkwright.program.passes.replacement import replaced
 from linkwright.program.program import Assign, Namer, Program, Statement
 

@@ -8,9 +8,9 @@ dynamics of a motion server (after `SLOW`), and kernels of the configuration onl
 from __future__ import annotations
 
 from linkwright.algebra.expr import Expr
-from linkwright.algebra.smallness import smallness_threshold
+from linkwright.algebra.smallness import KEEP_ALL, smallness_threshold
 from linkwright.algebra.walk import postorder
-from linkwright.program.passes.blocks import KEEP_ALL, Rewriting
+from linkwright.program.passes.blocks import Rewriting
 from linkwright.program.program import Loop, Program, ProgramError, ProgramPort, Statement, check
 from linkwright.program.rates import Rate, symbol_rate
 

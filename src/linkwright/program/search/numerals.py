@@ -12,10 +12,9 @@ from fractions import Fraction
 
 from linkwright.algebra.expr import Expr, constant, product, scaled, total
 from linkwright.algebra.numbers import Number
-from linkwright.algebra.smallness import smallness_threshold
+from linkwright.algebra.smallness import KEEP_ALL, smallness_threshold
 from linkwright.algebra.symbols import symbol
 from linkwright.algebra.walk import postorder
-from linkwright.program.passes.blocks import KEEP_ALL
 from linkwright.program.passes.replacement import rebuilt, replaced
 from linkwright.program.program import Assign, Program, ProgramPort
 

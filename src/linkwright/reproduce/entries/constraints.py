@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import cos, sin
 
 from linkwright.algebra import Expr, evaluate_all, free_symbols
-from linkwright.equations.replies import Reply, replies
+from linkwright.equations.replies import ConstraintReply, replies
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from linkwright.reproduce.entries.printouts import listing
@@ -61,7 +61,7 @@ def _final(m: Mechanism) -> dict[str, float]:
     return {"yaw_dot": u3, "steer_dot": u4}
 
 
-def _alike(m: Mechanism, found: Sequence[tuple[Reply, Expr | None]], wanted: dict[str, float],
+def _alike(m: Mechanism, found: Sequence[tuple[ConstraintReply, Expr | None]], wanted: dict[str, float],
            why: str = "") -> list[Check]:  # fmt: skip
     return [
         Check(
