@@ -61,8 +61,12 @@ def _final(m: Mechanism) -> dict[str, float]:
     return {"yaw_dot": u3, "steer_dot": u4}
 
 
-def _alike(m: Mechanism, found: Sequence[tuple[ConstraintReply, Expr | None]], wanted: dict[str, float],
-           why: str = "") -> list[Check]:  # fmt: skip
+def _alike(
+    m: Mechanism,
+    found: Sequence[tuple[ConstraintReply, Expr | None]],
+    wanted: dict[str, float],
+    why: str = "",
+) -> list[Check]:
     return [
         Check(
             f"{r.replaces}",

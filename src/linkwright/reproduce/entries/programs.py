@@ -344,8 +344,8 @@ def car_counts() -> Reproduction:
                       at_most=True, why="60 of 175 operations"))  # fmt: skip
     note = (
         "Linkwright writes out what is used once, so that its second and third row are one. "
-        f"Without names the full program takes {found[rows[4][0]] / full:.0f} times the operations, "
-        f"multiplied out {expanded / full:.0f} times: it has shared more before."
+        f"Without names the full program takes {found[rows[4][0]] / full:.0f} times the "
+        f"operations, multiplied out {expanded / full:.0f} times: it has shared more before."
     )
     head = ("Version of simulation code", "adds", "others", "ours: adds", "ours: others")
     return Reproduction([DataTable(head, cells)], made, note=note)
