@@ -30,7 +30,7 @@ def load(
     The name of a shipped model (with options: "n-four-bar:n=40") and a text model give a
     `Mechanism`, a `Robot` where it names actuators and a platform, or a `System` where the file has
     members. A robot file (URDF, MJCF, SL, a Denavit-Hartenberg table) gives a `Robot`; a file of
-    samples (.parquet, .csv, .npz, .mcap, .erd) a `Recording`.
+    samples (.parquet, .csv, .npz, .mcap, .mat, .erd) a `Recording`.
 
     Args:
         source: the name, or the path of the file.

@@ -126,7 +126,7 @@ def test_a_recording_that_is_stopped_is_what_there_is_of_it(lab: Lab, tmp_path: 
     assert len(lab.recorder.recordings) == 1
 
 
-@pytest.mark.parametrize("ending", ["", ".parquet", ".csv", ".npz", ".mcap", ".erd"])
+@pytest.mark.parametrize("ending", ["", ".parquet", ".csv", ".npz", ".mcap", ".mat", ".erd"])
 def test_it_saves_every_format_under_one_row_of_numbers(
     lab: Lab, tmp_path: Path, ending: str
 ) -> None:

@@ -40,7 +40,7 @@ from linkwright.recording.report import report_page
 from linkwright.recording.terminal import text_plot
 from tests.seeds import cases
 
-EXACT = ("parquet", "csv", "npz", "mcap")
+EXACT = ("parquet", "csv", "npz", "mcap", "mat")
 
 
 def a_recording(samples: int = 101, rate: float = 100.0) -> Recording:
@@ -165,6 +165,56 @@ def test_mcap_has_a_topic_for_each_body_that_others_read(tmp_path: Path) -> None
     assert last.log_time == 1_000_000_000
 
 
+def test_matlab_files_are_as_mrdplot_has_them_and_are_read_from_others(tmp_path: Path) -> None:
+    """D, names, units and freq, by SciPy; one of a lab with other variables, and what is wrong."""
+    from scipy.io import loadmat, savemat
+
+    made = Recording(
+        np.arange(1, 101) / 480, [Channel("R_EB_th", "rad"), Channel("z", "m/s^2")],
+        np.random.default_rng(1).normal(size=(100, 2)),
+    )  # fmt: skip
+    made.save(tmp_path / "run.mat")
+    found = loadmat(tmp_path / "run.mat")
+    assert found["D"].tobytes() == made.data.tobytes()
+    assert [str(x[0][0]) for x in found["names"]] == ["R_EB_th", "z"]
+    assert [str(x[0][0]) for x in found["units"]] == ["rad", "m/s^2"]
+    assert found["freq"][0, 0] == pytest.approx(480)
+    first = (tmp_path / "run.mat").read_bytes()
+    made.save(tmp_path / "again.mat")
+    assert (tmp_path / "again.mat").read_bytes() == first  # no date in it
+    words = ["model", "convert", str(tmp_path / "run.mat"), str(tmp_path / "d00001")]
+    assert main(words) == 0
+    assert main(words) == 2
+    assert main([*words[:2], words[3], str(tmp_path / "back.mat")]) == 0
+    back = read_recording(tmp_path / "back.mat")
+    assert np.array_equal(back.data, made.data.astype("f4"))
+    assert [(c.name, c.unit) for c in back.channels] == [("R_EB_th", "rad"), ("z", "m/s^2")]
+    other = tmp_path / "other.mat"
+    cells = np.array(["q1", "q2"], dtype=object)
+    own = {"D": [[1, 2], [3, 4], [5, 6]], "names": cells, "units": ["rad", "rad  "], "freq": 50.0}
+    for format_, extra in (("5", {}), ("4", {}), ("5", {"do_compression": True})):
+        given = {**own, "names": ["q1", "q2"]} if format_ == "4" else {**own, "note": "x"}
+        savemat(other, given, format=format_, **extra)
+        if format_ == "4":
+            with pytest.raises(InputError, match="MAT file of version 5"):
+                read_recording(other)
+            continue
+        again = read_recording(other)
+        assert (again.names, [c.unit for c in again.channels]) == (("q1", "q2"), ["rad", "rad"])
+        assert again.times.tolist() == [0.02, 0.04, 0.06]
+        assert again["q2"].tolist() == [2, 4, 6]
+    for wrong, said in (
+        ({"freq": 0.0}, "freq is not a rate"),
+        ({"D": [[1j, 2]]}, "real numbers"),
+        ({"names": cells[:1]}, "D has 2 columns, with 1 names"),
+        ({"names": np.array([1.0, 2.0], dtype=object)}, "not cells of texts"),
+        ({"units": None}, "no variable units"),
+    ):
+        savemat(other, {k: v for k, v in {**own, **wrong}.items() if v is not None})
+        with pytest.raises(InputError, match=said):
+            read_recording(other)
+
+
 def test_keys_of_mcap_are_paths_without_dots_and_hold_every_channel(tmp_path: Path) -> None:
     labels = [Channel("arm.q", "rad", body="arm"), Channel("q", "rad", body="arm")]
     labels += [Channel("arm.tip.x", "m", body="arm"), Channel("arm.v", "m/s", body="other")]
@@ -199,7 +249,9 @@ def test_any_table_with_names_is_read(tmp_path: Path) -> None:
     assert found.times.tolist() == [0, 0.5]
 
 
-@pytest.mark.parametrize("name", ["run.parquet", "run.csv", "run.npz", "run.mcap", "d00042"])
+@pytest.mark.parametrize(
+    "name", ["run.parquet", "run.csv", "run.npz", "run.mcap", "run.mat", "d00042"]
+)
 def test_a_truncated_file_is_named(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     a_recording().save(path)
@@ -214,7 +266,10 @@ def test_a_truncated_file_is_named(tmp_path: Path, name: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(content=st.binary(max_size=400), ending=st.sampled_from(["parquet", "csv", "npz", "mcap"]))
+@given(
+    content=st.binary(max_size=400),
+    ending=st.sampled_from(["parquet", "csv", "npz", "mcap", "mat"]),
+)
 def test_garbage_never_escapes_as_another_error(content: bytes, ending: str) -> None:
     import tempfile
 

@@ -117,6 +117,11 @@ FORMATS: dict[str, FileFormat] = {
         later("linkwright.recording.mcap:write_mcap"),
         "mcap.writer",
     ),
+    ".mat": FileFormat(
+        "MATLAB 5",
+        later("linkwright.recording.matlab:read_matlab"),
+        later("linkwright.recording.matlab:write_matlab"),
+    ),
     ".erd": FileFormat("ERD header and .bin", _read_erd, _write_erd, exact=False),
     ".traj": _SL,
     ".journal": FileFormat("journal of a run", recovered, None),

@@ -38,7 +38,7 @@ class Recorded(Transferable, Shown):
         """Write the recording; the ending of the name says the format.
 
         Args:
-            path: .parquet, .csv, .npz, .mcap, .erd, or dNNNNN for SL's.
+            path: .parquet, .csv, .npz, .mcap, .mat, .erd, or dNNNNN for SL's.
             replace: whether a file that is there already may be replaced.
         """
         from linkwright.recording.files import write_recording

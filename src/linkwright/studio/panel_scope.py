@@ -16,7 +16,7 @@ from linkwright.studio.state import panels_of
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
-SAVED_AS = (".csv", ".npz", ".parquet", ".mcap", ".erd")
+SAVED_AS = (".csv", ".npz", ".parquet", ".mcap", ".mat", ".erd")
 """Formats in which the scope saves."""
 
 _LARGEST = 1 << 28  # bytes of a recording that is opened

@@ -12,7 +12,8 @@ from linkwright.cli.results import CommandResult
 from linkwright.cli.robots import is_shipped
 
 TARGET = (
-    "The file to write: .urdf, .xml, .dh.toml, .toml or .dyn; or a folder, for a laboratory of SL."
+    "The file to write: .urdf, .xml, .dh.toml, .toml or .dyn; a folder, for a laboratory of SL; or "
+    "a recording."
 )
 FORMAT = "Format: urdf, mjcf, dh, sl, text or lab. Default: from the file name."
 
@@ -24,10 +25,10 @@ def command(
     to: Annotated[str, own("FORMAT", FORMAT, "--format")] = "",
     force: Force = False,
 ) -> CommandResult:
-    """Convert a robot or a laboratory into another format.
+    """Convert a robot, a laboratory or a recording into another format.
 
     Robots: URDF, MJCF, Denavit-Hartenberg tables, SL and text models. Laboratories: an SL folder,
-    or a TOML file with its robot.
+    or a TOML file with its robot. Recordings: those of `simulate`, with names and units.
 
     \b
     Examples:
@@ -36,7 +37,12 @@ def command(
       linkwright model convert sl-arm arm/lab.toml
       linkwright model convert arm/lab.toml slfolder
       linkwright model convert robot.urdf lab.toml --format lab
+      linkwright model convert d00012 run.mat
     """
+    from linkwright.recording.files import is_recording
+
+    if is_recording(str(source)) and is_recording(target):
+        return _recording(Path(str(source)), target, force)
     from linkwright.formats.robot.conversion import convert, convert_mechanism
     from linkwright.lab.files.conversion import convert_lab
     from linkwright.lab.sources import is_lab
@@ -63,4 +69,19 @@ def command(
         [f"wrote {', '.join(str(file) for file in done.files)}"],
         notes,
         next=f"model check {done.files[0]}",
+    )
+
+
+def _recording(source: Path, target: Path, force: bool) -> CommandResult:
+    """Convert a recording; what a format cannot keep is said."""
+    from linkwright.recording.files import file_format, read_recording, write_recording
+
+    made, chosen = read_recording(source), file_format(target)
+    write_recording(target, made, replace=force)
+    notes = [] if chosen.exact else [f"a {chosen.words} has numbers of single precision"]
+    return CommandResult(
+        {"format": chosen.words, "files": [target], "samples": len(made), "channels": made.names},
+        [f"wrote {target}: {len(made)} samples of {len(made.channels)} channels"],
+        notes,
+        next=f"plot {target}",
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from linkwright.simulation.run import Run
 
 OUT = (
-    "A recording: .parquet, .csv, .npz, .mcap, .erd or dNNNNN. Default: MODEL.parquet (.npz "
+    "A recording: .parquet, .csv, .npz, .mcap, .mat, .erd or dNNNNN. Default: MODEL.parquet (.npz "
     "without PyArrow) in this folder, replaced if it is there."
 )
 METHOD = (
