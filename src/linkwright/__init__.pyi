@@ -6,6 +6,7 @@ from linkwright import (
     grasp as grasp,
     heritage as heritage,
     lab as lab,
+    learning as learning,
     linear as linear,
     motion as motion,
     mounts as mounts,

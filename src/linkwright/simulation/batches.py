@@ -102,7 +102,7 @@ def simulate_batch(
     phases = system.phases(wanted) if fallback is None else fallback.phases
     phases, settings = timed(system, phases, settings)
     parameters_of(system, given)  # which refuses those without sense
-    starts = _starts(system, phases, initial, given, count)
+    starts = starts_of(system, phases, initial, given, count)
     parameters, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
     found = run_batch(
         phases,
@@ -167,13 +167,13 @@ def _typical(system: System, initial: Given, given: Given) -> System:
     return system
 
 
-def _starts(
+def starts_of(
     system: System, phases: Phases, initial: Given, given: Given, count: int
 ) -> dict[str, ArrayLike]:
     """Return where the states of each run start."""
     m = system.mechanism
     states = {s.name for s in (*phases.x, *phases.d)}
-    if _apart(m, states) and not (m.initial_rules and given):
+    if starts_freely(m, states) and not (m.initial_rules and given):
         return {n: v for n, v in initial.items() if n in states}
     own = {*m.coordinates, *(s.symbol.name for s in m.kinematics().speeds)}
     known = {*m.parameters, *m.inputs}
@@ -201,7 +201,7 @@ def _starts(
     return dict(found)
 
 
-def _apart(m: Mechanism, states: Collection[str]) -> bool:
+def starts_freely(m: Mechanism, states: Collection[str]) -> bool:
     """Whether no constraint has a say in where the states start.
 
     That is so where relations hold between speeds alone that are no states, as they are eliminated.

@@ -270,9 +270,14 @@ def run_batch(
 def _reasons(machine: Machine) -> tuple[str, ...]:
     """Return why each run ended before its time, in words."""
     codes = machine.rows_of("why")[:, 0].astype(int).tolist()
-    names = ["", *(event.name for event in machine.phases.event_list)]
-    found = (divmod(code, int(tables.WHICH)) for code in codes)
-    return tuple(_WORDS.get(c, "").format(most=_MOST_STEPS, event=names[i]) for i, c in found)
+    return tuple(reason_of(machine.phases, code) for code in codes)
+
+
+def reason_of(phases: Phases, code: int) -> str:
+    """Return why a run ended before its time, in words; empty where it did not."""
+    which, kind = divmod(code, int(tables.WHICH))
+    names = ["", *(event.name for event in phases.event_list)]
+    return _WORDS.get(kind, "").format(most=_MOST_STEPS, event=names[which])
 
 
 def drive(

@@ -1,0 +1,4 @@
+from linkwright.learning.environments import (
+    Environment as Environment,
+    VectorEnvironment as VectorEnvironment,
+)

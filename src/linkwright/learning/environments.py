@@ -1,0 +1,331 @@
+"""Models and Systems as environments of Gymnasium (Towers et al. 2024).
+
+An environment is a System with actions on joints or inputs, observations, a reward and an end, all
+expressions of its states, so that a step runs natively from one action to the next. The vector
+environment has its lanes in the lanes of one native program; a lane moves as the same motion alone,
+to the last bit until it begins anew, and to rounding of the time from then on. Its three modes of
+beginning anew are Gymnasium's (`AutoresetMode`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.base.errors import Error, InputError
+from linkwright.base.optional import extra
+from linkwright.blocks import checked
+from linkwright.learning.stepping import Alone, SteppedLanes, Setting, reads_time, setting_of
+from linkwright.mechanism.model_like import ModelLike
+
+gymnasium: Any = extra("gymnasium", "learning")
+vector: Any = extra("gymnasium.vector", "learning")
+
+Array = NDArray[np.float64]
+Score = Callable[[Array, Array], float]
+"""What a reward or an end in Python is given: observation and action."""
+
+
+class Environment(gymnasium.Env):  # type: ignore[misc]
+    """A model as an environment.
+
+    Args:
+        model: a mechanism, a robot, a System, a file or the name of a shipped model.
+        observe: names of coordinates, speeds or channels, or expressions; `q` and `u` stand for
+            all coordinates and all speeds.
+        act: joints or inputs; or a mapping to the limits of each: a number, or a lower and an upper
+            one. A joint's limit is that of the file by default.
+        reward: an expression, or a function of observation and action.
+        done: an expression that is true where an episode ends, or a function as `reward`.
+        every: steps of integration (base ticks, where something is sampled) from one action to the
+            next.
+        start: states at the beginning: a number, or a lower and an upper one to draw from.
+        parameters: in the same way, drawn anew for each episode.
+        max_steps: after which an episode is truncated; None for no end.
+        method: of integration, one with fixed steps for equal steps of learning.
+        step: of integration, s; by default the base tick, or the model's own.
+
+    >>> env = Environment(
+    ...     "pendulum",
+    ...     observe=["sin(phi)", "cos(phi)", "phi_dot"],
+    ...     act={"phi": 2.0},
+    ...     reward="-phi**2 - 0.1*phi_dot**2",
+    ...     step=0.01,
+    ...     every=5,
+    ...     start={"phi": (-0.1, 0.1)},
+    ... )
+    >>> seen, info = env.reset(seed=1)
+    >>> seen, reward, ended, truncated, info = env.step(np.array([0.5]))
+    >>> seen.shape, ended, env.action_space
+    ((3,), False, Box(-2.0, 2.0, (1,), float64))
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self,
+        model: ModelLike,
+        *,
+        observe: Sequence[str] = ("q", "u"),
+        act: Sequence[str] | Mapping[str, float | tuple[float, float]],
+        reward: str | Score,
+        done: str | Score | None = None,
+        every: int = 1,
+        start: Mapping[str, float | tuple[float, float]] | None = None,
+        parameters: Mapping[str, float | tuple[float, float]] | None = None,
+        max_steps: int | None = None,
+        method: str = "semi-implicit",
+        step: float | None = None,
+    ) -> None:
+        self._setting = setting_of(
+            model, observe, act, _text(reward), _text(done), every, start, parameters, method, step
+        )
+        self._lanes = SteppedLanes(self._setting, 1, 1)
+        self._alone = Alone(self._lanes)
+        self._reward = None if isinstance(reward, str) else reward
+        self._done = None if done is None or isinstance(done, str) else done
+        self._count, self._most = 0, _most(max_steps)
+        self._size = self._setting.observed
+        self.action_space = _box(self._setting.lower, self._setting.upper)
+        self.observation_space = _free(self._size)
+        self.observed = self._setting.names
+
+    @property
+    def dt(self) -> float:
+        """The time from one action to the next, s."""
+        return self._setting.every * self._setting.phases.tick_seconds
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode; return the first observation.
+
+        Args:
+            seed: of the start; None to go on drawing.
+            options: `{"start": {...}}` for states that are not drawn.
+        """
+        super().reset(seed=seed)
+        self._lanes.begin(self.np_random, (options or {}).get("start"))
+        self._count = 0
+        self._alone.look()
+        return self._alone.found[: self._size].copy(), {}
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Hold an action for one step.
+
+        Args:
+            action: a number for each of `act`.
+        """
+        alone, size = self._alone, self._size
+        if not alone.step(action):
+            _refuse_stopped(self._lanes)
+        found = alone.found
+        seen = found[:size].copy()
+        reward = float(found[size]) if self._reward is None else float(self._reward(seen, action))
+        if not math.isfinite(reward):
+            raise Error(
+                f"the reward is {reward:g} at {self._lanes.time:g} s, with the observation {seen}",
+                remedy="let reward be finite wherever done is not true, or shorten the step",
+            )
+        if self._done is not None:
+            ended = bool(self._done(seen, action))
+        else:
+            ended = self._setting.done and found[-1] > 0.5
+        self._count += 1
+        return seen, reward, bool(ended), self._count >= self._most, {}
+
+
+class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
+    """Many episodes of one model at once, in the lanes of a native program.
+
+    Args:
+        model: as for `Environment`, and so on to `step`.
+        lanes: how many.
+        observe: what each observes.
+        act: what each acts on.
+        reward: an expression.
+        done: an expression.
+        every: steps of integration from one action to the next.
+        start: of states, drawn for each episode.
+        parameters: drawn for each episode and lane.
+        max_steps: after which an episode is truncated.
+        method: of integration.
+        step: of integration, s.
+        autoreset: "next step", "same step" or "disabled", as Gymnasium calls them.
+        threads: as many as there are processors by default.
+
+    >>> envs = VectorEnvironment(
+    ...     "pendulum",
+    ...     lanes=6,
+    ...     act={"phi": 2.0},
+    ...     reward="-phi**2",
+    ...     done="abs(phi) > 3",
+    ...     step=0.01,
+    ...     start={"phi": (-1.0, 1.0)},
+    ... )
+    >>> seen, infos = envs.reset(seed=1)
+    >>> seen, reward, ended, truncated, infos = envs.step(np.zeros((6, 1)))
+    >>> seen.shape, reward.shape, ended.any()
+    ((6, 2), (6,), np.False_)
+    """
+
+    metadata: dict[str, Any]
+
+    def __init__(
+        self,
+        model: ModelLike,
+        *,
+        lanes: int,
+        observe: Sequence[str] = ("q", "u"),
+        act: Sequence[str] | Mapping[str, float | tuple[float, float]],
+        reward: str,
+        done: str | None = None,
+        every: int = 1,
+        start: Mapping[str, float | tuple[float, float]] | None = None,
+        parameters: Mapping[str, float | tuple[float, float]] | None = None,
+        max_steps: int | None = None,
+        method: str = "semi-implicit",
+        step: float | None = None,
+        autoreset: str = "next step",
+        threads: int | None = None,
+    ) -> None:
+        for name, given in (("reward", reward), ("done", done)):
+            if given is not None and not isinstance(given, str):
+                raise InputError(
+                    f"{name} of a vector environment is {given!r}",
+                    remedy="give an expression, or make an Environment with a function",
+                )
+        made = setting_of(model, observe, act, reward, done, every, start, parameters, method, step)
+        modes = {str(m.value).replace("_", " ").lower(): m for m in vector.AutoresetMode}
+        modes = {name.removesuffix("step").strip() + " step" if "step" in name else name: m
+                 for name, m in modes.items()}  # fmt: skip
+        if autoreset not in modes:
+            raise InputError(
+                f"autoreset is {autoreset!r}", remedy=f"choose one of {', '.join(modes)}"
+            )
+        self._mode = modes[autoreset]
+        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
+        if self._mode is not vector.AutoresetMode.DISABLED:
+            _refuse_clocks(made)
+        self.num_envs = int(checked(lanes, "lanes", least=1))
+        self._setting, self._most = made, _most(max_steps)
+        self._lanes = SteppedLanes(made, self.num_envs, threads)
+        self._counts = np.zeros(self.num_envs, np.int64)
+        self._over = np.zeros(self.num_envs, bool)
+        self.single_action_space = _box(made.lower, made.upper)
+        self.single_observation_space = _free(made.observed)
+        batched = gymnasium.vector.utils.batch_space
+        self.action_space = batched(self.single_action_space, self.num_envs)
+        self.observation_space = batched(self.single_observation_space, self.num_envs)
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode in every lane, or in those of `options["reset_mask"]`.
+
+        Args:
+            seed: of all starts; None to go on drawing.
+            options: `{"start": {...}}` for states that are not drawn, or a mask of lanes.
+        """
+        super().reset(seed=seed)
+        options = options or {}
+        mask = options.get("reset_mask")
+        if mask is None:
+            self._lanes.begin(self.np_random, options.get("start"))
+            mask = slice(None)
+        else:
+            _refuse_clocks(self._setting)
+            self._lanes.begin_again(np.flatnonzero(mask), self.np_random)
+        self._counts[mask], self._over[mask] = 0, False
+        return self._lanes.outputs()[:, : self._setting.observed], {}
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Hold the actions of all lanes for one step.
+
+        Args:
+            actions: a row for each lane.
+        """
+        lanes, setting = self._lanes, self._setting
+        anew = np.zeros(self.num_envs, bool)
+        if self._mode is vector.AutoresetMode.NEXT_STEP and self._over.any():
+            anew = self._over.copy()
+        lanes.act(np.asarray(actions, dtype=float).reshape(self.num_envs, -1))
+        lanes.go_on()
+        infos: dict[str, Any] = {}
+        if anew.any():
+            lanes.begin_again(np.flatnonzero(anew), self.np_random)
+        found = lanes.outputs()
+        stopped = {i: why for i, why in lanes.stopped().items() if not anew[i]}
+        found[list(stopped)] = 0.0  # what is not finite is nothing to learn from
+        seen, reward = found[:, : setting.observed], found[:, setting.observed].copy()
+        if not np.isfinite(reward).all():
+            lane = int(np.flatnonzero(~np.isfinite(reward))[0])
+            raise Error(
+                f"the reward of lane {lane} is {reward[lane]:g} at {lanes.time:g} s",
+                remedy="let reward be finite wherever done is not true, or shorten the step",
+            )
+        ended = found[:, -1] > 0.5 if setting.done else np.zeros(self.num_envs, bool)
+        ended[list(stopped)] = True
+        self._counts += 1
+        truncated = self._counts >= self._most
+        for part, value in ((reward, 0.0), (ended, False), (truncated, False), (self._counts, 0)):
+            part[anew] = value
+        if stopped:
+            infos["stopped"] = np.array([stopped.get(i, "") for i in range(self.num_envs)], object)
+        self._over = ended | truncated
+        if self._mode is vector.AutoresetMode.SAME_STEP and self._over.any():
+            over = np.flatnonzero(self._over)
+            rows = np.full(self.num_envs, None, dtype=object)
+            for lane in over.tolist():
+                rows[lane] = seen[lane].copy()
+            infos |= {"final_obs": rows, "_final_obs": self._over.copy()}
+            lanes.begin_again(over, self.np_random)
+            self._counts[over] = 0
+            seen = lanes.outputs()[:, : setting.observed]
+        return seen, reward, ended, truncated, infos
+
+
+def _text(given: Any) -> str | None:
+    return given if isinstance(given, str) else None
+
+
+def _most(max_steps: int | None) -> float:
+    return math.inf if max_steps is None else checked(max_steps, "max_steps", least=1)
+
+
+def _box(lower: Array, upper: Array) -> Any:
+    return gymnasium.spaces.Box(lower, upper, dtype=np.float64)
+
+
+def _free(size: int) -> Any:
+    return gymnasium.spaces.Box(-np.inf, np.inf, (size,), dtype=np.float64)
+
+
+def _refuse_stopped(lanes: SteppedLanes) -> None:
+    (why,) = lanes.stopped().values()
+    raise Error(
+        f"the run stopped at {lanes.time:g} s: {why}",
+        remedy="shorten the step, bound the actions, or end the episode before that with done",
+    )
+
+
+def _refuse_clocks(setting: Setting) -> None:
+    """Reject lanes that could not begin anew on their own."""
+    late = [tick.name for tick in setting.phases.ticks if setting.every % tick.every]
+    if late:
+        raise InputError(
+            f"a step of {setting.every} ticks is not a whole number of the intervals of "
+            f"{late[0]!r}, so a lane could not begin anew as at time zero",
+            remedy='let every be a multiple of all of them, or give autoreset="disabled"',
+        )
+    if reads_time(setting.phases):
+        raise InputError(
+            f"{setting.system.name!r} depends on the time, which all lanes share",
+            remedy='keep the time in a state, or give autoreset="disabled"',
+        )
