@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from linkwright.base.errors import Error, InputError
 from linkwright.base.optional import extra
 from linkwright.blocks import checked
-from linkwright.learning.stepping import Alone, SteppedLanes, Setting, reads_time, setting_of
+from linkwright.learning.stepping import Alone, Setting, SteppedLanes, reads_time, setting_of
 from linkwright.mechanism.model_like import ModelLike
 
 gymnasium: Any = extra("gymnasium", "learning")
