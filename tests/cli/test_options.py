@@ -114,6 +114,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "mount passes": (*STATIONS, "--satellite", "25544", "--frequency", "437"),
     "mount keyholes": (*STATIONS, "--satellite", "25544", "--mounts", "alt-az"),
     "analyze grasp": ("box:0.2,0.06,0.06", "--mass", "0.3"),
+    "mount compare": ("mount-alt-az", "--elevation", "40", "--azimuths", "4"),
+    "mount deck": ("mount-alt-az", "--until", "1", "--step", "1"),
     "mount move": ("mount-2-rotary", str(MOUNTS / "orbit.toml")),
     "tools info": ("puma560",),
     "tools explain": ("R101",),

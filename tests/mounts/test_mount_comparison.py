@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
 import pytest
 
 from linkwright.base.errors import Error
+from linkwright.cli import main
 from linkwright.mounts import MountComparison, mount_study, rank_mounts, study_mounts, sweep_report
 from linkwright.mounts.comparison_page import MOUNTS
 from linkwright.mounts.ranking import _places
@@ -86,7 +88,7 @@ def test_the_page_needs_nothing_else_and_has_the_numbers(
         said = f"{study.sweep.peak:.1f}" if study.sweep else f"{study.mount} has no sweep"
         assert said in text
     assert "from 59.3° off the zenith on" in text
-    assert text.count("<svg") == 4  # sweeps, transmission, condition, effort
+    assert text.count("<svg") == 5  # sweeps, each actuator, transmission, condition, effort
 
 
 def test_what_cannot_be_compared_is_refused(five: MountComparison, tmp_path: Path) -> None:
@@ -100,3 +102,29 @@ def test_what_cannot_be_compared_is_refused(five: MountComparison, tmp_path: Pat
         five.study("stewart")
     with pytest.raises(Error, match="no mount of the comparison"):
         five.plot("beauty")
+
+
+def test_the_command_sweeps_and_writes_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows of the table are what the actuators hold there, by gravity alone."""
+    table = tmp_path / "efforts.csv"
+    asked = ["mount", "compare", "mount-alt-az", "--elevation", "40", "--azimuths", "4"]
+    assert main([*asked, "--antenna", "150", "--table", str(table), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    held = 150 * 9.81 * 0.25 * math.sin(math.radians(50))  # the antenna's center is 0.25 m up
+    assert told["sweeps"][0]["peak"] == pytest.approx(held)
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    assert rows[0][:4] == ["mount", "weights", "azimuth deg", "actuator"]
+    tilt = [float(r[4]) for r in rows if r[3] == "tilt"]
+    assert tilt == pytest.approx([-held] * 4)
+    for more, words in (
+        (["--elevation", "95"], "goes around nothing"),
+        (["--table", str(tmp_path / "x.txt")], "give a name in .csv"),
+        (["--antenna", "-1"], "is no mass"),
+        (["--table", str(table)], "--force"),
+    ):
+        assert main([*asked, *more]) == 2, more
+        assert words in capsys.readouterr().err
+    assert main(["mount", "compare", "pendulum", "--antenna", "3"]) == 2
+    assert "has no antenna_mass" in capsys.readouterr().err

@@ -78,6 +78,7 @@ OPTIONS: dict[str, SharedOption] = {
     "--port": SharedOption("N", "Port to listen on; 0 picks a free one."),
     "--quiet": SharedOption(None, "Print only what is wrong.", "-q"),
     "--rate": SharedOption("HZ", "How many times a second."),
+    "--recording": SharedOption("FILE", "Write the recording too (.parquet, .csv)."),
     "--resume": SharedOption(None, "Continue what was interrupted."),
     "--satellite": SharedOption("NAME", "Name or catalog number of a satellite."),
     "--scene": SharedOption(
@@ -85,6 +86,7 @@ OPTIONS: dict[str, SharedOption] = {
     ),
     "--seed": SharedOption("N", "Seed of what is random."),
     "--set": SharedOption("NAME=VALUE", "Set a parameter, as in L=0.5 or L='50 cm' (repeatable)."),
+    "--ship": SharedOption("FILE", "The ship that carries it (.toml)."),
     "--site": SharedOption("FILE", "Where the antenna stands (.toml)."),
     "--speed": SharedOption("DEG/S", "Greatest speed of an axis, deg/s."),
     "--start": SharedOption("TIME", "When to begin, UTC, as 2026-11-16T12:00. Default: the epoch."),

@@ -19,6 +19,11 @@ from linkwright.mounts.comparison_page import (
     MountComparison as MountComparison,
     study_mounts as study_mounts,
 )
+from linkwright.mounts.deck_comparison import (
+    DeckComparison as DeckComparison,
+    DeckRow as DeckRow,
+    compare_deck as compare_deck,
+)
 from linkwright.mounts.easycomm import EasyCommPort as EasyCommPort
 from linkwright.mounts.element_files import read_orbits as read_orbits
 from linkwright.mounts.keyholes import (

@@ -20,6 +20,7 @@ from linkwright.base.files import path_of, write_text
 from linkwright.base.optional import extra
 from linkwright.base.reprs import brief, one_line
 from linkwright.mounts.ranking import CRITERIA, MountRank, MountStudy, mount_study, rank_mounts
+from linkwright.mounts.sweeps import HorizonSweep
 from linkwright.recording.colors import TRACES
 from linkwright.recording.document import (
     document,
@@ -49,6 +50,7 @@ MOUNTS = (
 """The five of the antenna-mount thesis."""
 _ENDINGS = (".html", ".htm")
 _SPIKE = 20.0  # times the median, above which a curve of efforts leaves the picture
+_NOTHING = 1e-6  # of the greatest effort, below which a curve is rounding
 _LOCUS = "#d55e00"
 
 
@@ -89,24 +91,29 @@ class MountComparison:
         """
         return _skies([s for s in self.studies if _has(s, of)], of)
 
-    def save(self, path: str | os.PathLike[str]) -> int:
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> int:
         """Write the page, and return its size in bytes.
 
         Args:
             path: of the file, .html.
+            replace: whether one that is there is replaced.
         """
         if path_of(path).suffix.lower() not in _ENDINGS:
             raise InputError(
                 f"{brief(path)}: a comparison is a page", remedy="give a name that ends in .html"
             )
         text = document("Comparison of antenna mounts", list(_parts(self)))
-        write_text(Path(path), text, replace=True)
+        write_text(Path(path), text, replace=replace)
         return len(text.encode())
 
 
 @worded
 def study_mounts(
-    mounts: Sequence[Robot | str] = MOUNTS, *, grid: tuple[int, int] = (73, 31), sweep: int = 72
+    mounts: Sequence[Robot | str] = MOUNTS,
+    *,
+    grid: tuple[int, int] = (73, 31),
+    sweep: int = 72,
+    elevation: float = 0.0,
 ) -> MountComparison:
     """Compare mounts over the hemisphere and around the horizon.
 
@@ -114,13 +121,14 @@ def study_mounts(
         mounts: robots or names of shipped mounts; the five of the thesis by default.
         grid: numbers of azimuths and of zenith angles of the charts.
         sweep: azimuths around the horizon.
+        elevation: of that way around, deg.
 
     >>> study_mounts(["mount-x-y"], grid=(13, 4), sweep=4).study("mount-x-y").actuators
     2
     """
     if not mounts:
         raise InputError("there is no mount to compare", remedy="name one or more")
-    studies = tuple(mount_study(m, grid=grid, sweep=sweep) for m in mounts)
+    studies = tuple(mount_study(m, grid=grid, sweep=sweep, elevation=elevation) for m in mounts)
     return MountComparison(studies, rank_mounts(studies))
 
 
@@ -199,6 +207,9 @@ def _efforts(found: MountComparison) -> Iterator[str]:
             yield paragraph(f"{s.mount} has no sweep: {s.unswept}.")
     if swept:
         yield picture(_sweeps(found))
+        yield heading("Each actuator")
+        yield paragraph("Without weights, and with the best ones at each place, over the azimuth.")
+        yield picture(_each(swept))
 
 
 def _sweeps(found: MountComparison) -> Figure:
@@ -229,6 +240,34 @@ def _sweeps(found: MountComparison) -> Figure:
         most = max(axes[: len(swept)], key=lambda ax: len(ax.get_lines()))
         handles: Any = most.get_legend_handles_labels()
         drawing.legend(*handles, loc="outside lower center", ncols=4)
+    return drawing
+
+
+def _each(swept: Sequence[HorizonSweep]) -> Figure:
+    """Draw the efforts of each actuator: a row for a mount, a column for a kind of weights."""
+    kinds = ["none", *dict.fromkeys(kind for s in swept for kind in s.balances)]
+    made = extra("matplotlib.figure", "plot")
+    with styled():
+        size = (3.0 * len(kinds), 0.4 + 2.2 * len(swept))
+        drawing: Figure = made.Figure(figsize=size, layout="constrained")
+        axes = drawing.subplots(len(swept), len(kinds), squeeze=False)
+        for row, sweep in zip(axes, swept, strict=True):
+            for ax, kind in zip(row, kinds, strict=True):
+                if kind != "none" and kind not in sweep.balances:
+                    ax.set_axis_off()
+                    continue
+                efforts = np.asarray(sweep.held(kind))
+                for k, color in zip(range(efforts.shape[1]), TRACES["light"], strict=False):
+                    ax.plot(sweep.azimuths, efforts[:, k], color=color, label=sweep.actuators[k])
+                top = _SPIKE * max(float(np.median(np.abs(efforts))), 1e-9)
+                if np.abs(efforts).max() > top:
+                    ax.set_ylim(-top, top)
+                if np.abs(efforts).max() < _NOTHING * sweep.peak:
+                    ax.set_ylim(-_NOTHING * sweep.peak, _NOTHING * sweep.peak)
+                ax.set_title(f"{sweep.mount}, {kind}", loc="left", fontsize=8)
+                ax.set_xlim(0, 360)
+            row[0].set_ylabel(typeset(sweep.unit))
+            row[0].legend(fontsize=7)
     return drawing
 
 

@@ -91,7 +91,11 @@ class MountStudy:
 
 @worded
 def mount_study(
-    mount: Robot | str, *, grid: tuple[int, int] = (73, 31), sweep: int = 72
+    mount: Robot | str,
+    *,
+    grid: tuple[int, int] = (73, 31),
+    sweep: int = 72,
+    elevation: float = 0.0,
 ) -> MountStudy:
     """Return the charts, sweep and singular curves of a mount over the hemisphere.
 
@@ -99,6 +103,7 @@ def mount_study(
         mount: a mount, or the name of a shipped one.
         grid: numbers of azimuths and of zenith angles.
         sweep: azimuths of the sweep around the horizon; 0 for no sweep.
+        elevation: of the sweep, deg.
 
     >>> study = mount_study("mount-x-y", grid=(13, 4), sweep=4)
     >>> study.singular, study.unswept[:46]
@@ -127,7 +132,7 @@ def mount_study(
     swept, why = None, "not asked for"
     if sweep:
         try:
-            swept, why = horizon_sweep(robot, count=sweep), ""
+            swept, why = horizon_sweep(robot, count=sweep, elevation=elevation), ""
         except Error as error:
             why = str(error)
     loci: tuple[Locus, ...] = ()

@@ -45,6 +45,7 @@ class HorizonSweep:
         q: coordinates, one row each.
         efforts: of the actuators without counterweights, one row each.
         balances: by what carries weights: "arms", "strut", "arms and strut".
+        actuators: their names.
 
     >>> sweep = HorizonSweep("m", "N", np.zeros(1), np.eye(3), np.zeros(1), -np.ones(1), {})
     >>> sweep.peak
@@ -58,6 +59,25 @@ class HorizonSweep:
     q: Array = field(repr=False)
     efforts: Array = field(repr=False)
     balances: dict[str, Counterbalance]
+    actuators: tuple[str, ...] = ()
+
+    def held(self, kind: str = "none") -> Array:
+        """Return the efforts with a kind of weights, one row for each azimuth.
+
+        Args:
+            kind: "none", or one of `balances`.
+        """
+        found = self.efforts if kind == "none" else self.balances[kind].efforts
+        return np.asarray(found).reshape(len(self.azimuths), -1)
+
+    def rows(self) -> list[tuple[str, str, float, str, float, str]]:
+        """Return mount, weights, azimuth (deg, from x to y), actuator, effort and unit, as rows."""
+        return [
+            (self.mount, kind, float(azimuth), actuator, float(effort), self.unit)
+            for kind in ("none", *self.balances)
+            for azimuth, row in zip(self.azimuths, self.held(kind), strict=True)
+            for actuator, effort in zip(self.actuators, row, strict=True)
+        ]
 
     @property
     def peak(self) -> float:
@@ -132,7 +152,9 @@ def horizon_sweep(
     ]
     found_best = balances(robot, q, weights, choices) if choices else []
     best = {" and ".join(c): b for c, b in zip(choices, found_best, strict=True)}
-    return HorizonSweep(m.name, unit, azimuths, given[1][::finer], q, efforts, best)
+    return HorizonSweep(
+        m.name, unit, azimuths, given[1][::finer], q, efforts, best, tuple(robot.actuators)
+    )
 
 
 def _directions(azimuths: Array, elevations: Array) -> Array:

@@ -40,7 +40,7 @@ def command(
     ] = True,
     recording: Annotated[
         Path | None,
-        own("FILE", "Write the recording too (.parquet, .csv)."),
+        option("--recording"),
     ] = None,
     list_motion: Annotated[Path | None, own("FILE", MOTION)] = None,
     list_dynamics: Annotated[Path | None, own("FILE", DYNAMICS)] = None,

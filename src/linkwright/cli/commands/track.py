@@ -33,7 +33,7 @@ def command(
     elements: Elements,
     satellite: Annotated[list[str], option("--satellite", "One.")],
     site: SiteFile,
-    ship: Annotated[Path | None, own("FILE", "The ship that carries it (.toml).")] = None,
+    ship: Annotated[Path | None, option("--ship")] = None,
     wind: Annotated[float, own("SPEED", "Wind with gusts, m/s.")] = 0.0,
     wind_from: Annotated[float, own("DEG", "Where the wind comes from, deg from North.")] = 0.0,
     beamwidth: Annotated[float, option("--beamwidth")] = 0.8,
