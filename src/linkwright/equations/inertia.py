@@ -19,6 +19,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, Frame, Vector, as_expr, constant
+from linkwright.algebra.smallness import current_threshold
 from linkwright.algebra.triples import (
     IDENTITY,
     NOTHING,
@@ -45,6 +46,11 @@ def leaving_out(rules: Collection[str]) -> Iterator[None]:
         yield
     finally:
         _left_out.reset(token)
+
+
+def rules_in_force() -> tuple[object, ...]:
+    """Return what tells equations apart that were derived by other rules of simplification."""
+    return tuple(sorted(_left_out.get())), current_threshold()
 
 
 @dataclass(frozen=True, slots=True)

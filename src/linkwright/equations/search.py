@@ -32,6 +32,7 @@ from linkwright.equations.choices import (
 )
 from linkwright.equations.constraints import Reduction
 from linkwright.equations.crba import composite, with_armatures
+from linkwright.equations.inertia import rules_in_force
 from linkwright.equations.looped import looped_accelerations
 from linkwright.equations.projection import ReducedDynamics, project
 from linkwright.equations.writer import Writer
@@ -271,12 +272,12 @@ def forward_price(
 
 
 # What searches found in this process; digests keep nothing alive.
-_found: dict[tuple[str, str, tuple[int, ...]], Choices] = {}
+_found: dict[tuple[object, ...], Choices] = {}
 
 
 def question(asked: tuple[object, ...], mechanism: Mechanism) -> bytes:
     """Return the key on disk of what is asked of a mechanism."""
-    told = fingerprint("choices"), asked, fingerprint_of(mechanism)
+    told = fingerprint("choices"), asked, fingerprint_of(mechanism), rules_in_force()
     return entry_key(repr(told).encode(), "choices")
 
 
@@ -284,7 +285,8 @@ def remembered(
     kind: str, kinematics: Kinematics, given: Iterable[Expr], search: Callable[[], Choices]
 ) -> Choices:
     """Return what a search finds, which is made once for the same question and kept on disk."""
-    key = kind, fingerprint_of(kinematics.mechanism), tuple(x.key for x in given)
+    told = fingerprint_of(kinematics.mechanism), rules_in_force()
+    key = kind, told, tuple(x.key for x in given)
     found = _found.get(key)
     if found is None:
         entry = question((kind, *key[2]), kinematics.mechanism)

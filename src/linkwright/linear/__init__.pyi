@@ -45,6 +45,10 @@ from linkwright.linear.relays import (
 from linkwright.linear.responses import (
     FrequencyResponse as FrequencyResponse,
 )
+from linkwright.linear.second_order import (
+    SecondOrderModel as SecondOrderModel,
+    second_order as second_order,
+)
 from linkwright.linear.swept_sine import (
     swept_sine as swept_sine,
 )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from linkwright.cli.options import Model, Set, Trust, open_model, option, own, read_settings
+from linkwright.base.errors import InputError
+from linkwright.cli.options import Force, Model, Set, Trust, open_model, option, own, read_settings
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
     from linkwright.linear import LinearModel, Mode
+
+SECOND = "Print M, C, G, K and F of M q'' + (C + G) q' + K q = F w instead."
+OUT = "A file .npz or .mat for the matrices of --second-order."
 
 _STILL = 1e-6  # of any unit in a second
 
@@ -23,6 +28,9 @@ def command(
         option("--at", "Of a coordinate or speed. Default: the initial value."),
     ] = None,
     matrices: Annotated[bool, own(None, "Also print A, B, C and D.", "--matrices")] = False,
+    second: Annotated[bool, own(None, SECOND, "--second-order")] = False,
+    out: Annotated[Path | None, option("--out", OUT)] = None,
+    force: Force = False,
 ) -> CommandResult:
     """Linearize a model: eigenvalues with damping and frequency, and exact A, B, C, D.
 
@@ -32,18 +40,55 @@ def command(
     \b
     Examples:
       linkwright analyze linearize whipple --at heading.u=5
+      linkwright analyze linearize double-pendulum --second-order -o small.npz
     """
     from linkwright.linear import linearize
     from linkwright.mechanism import mechanism_of
 
     opened = open_model(model, settings, trust=trust)
     mechanism = mechanism_of(opened)
-    found = linearize(opened, read_settings(at, "--at", mechanism) or None)
+    point = read_settings(at, "--at", mechanism) or None
+    if second:
+        return _second_order(opened, point, out, force)
+    if out is not None:
+        raise InputError("only matrices of second order are written", remedy="add --second-order")
+    found = linearize(opened, point)
     return CommandResult(
         found,
         _text(model, found, list(mechanism.coordinates), matrices),
         next=f"simulate {model}",
     )
+
+
+def _second_order(
+    model: Any, point: Mapping[str, Any] | None, out: Path | None, force: bool
+) -> CommandResult:
+    from linkwright.linear import second_order
+
+    found = second_order(model, point)
+    if out is not None:
+        found.save(out, replace=force)
+    rates = found.speeds_are_rates
+    text: list[str | TextTable] = [
+        "M q'' + (C + G) q' + K q = F w + f"
+        if rates
+        else "M u' + (C + G) u + K q = F w + f, q' = N u + R q"
+    ]
+    u, q = found.coordinates if rates else found.speeds, found.coordinates
+    named = (("M", found.mass, u, u), ("C", found.damping, u, u), ("G", found.gyroscopic, u, u),
+             ("K", found.stiffness, u, q), ("F", found.force, u, found.inputs),
+             ("N", found.kinematics, q, u), ("R", found.drift, q, q))  # fmt: skip
+    for letter, matrix, rows, columns in named:
+        if matrix.size:
+            text += ["", _matrix(letter, matrix, rows, columns)]
+    if abs(found.load).max(initial=0.0) > _STILL:
+        left = ", ".join(f"{x:.6g}" for x in found.load)
+        text.append(
+            f"\nnote: this is not an equilibrium: f = ({left}) is left;\n"
+            "      lw.equilibrium finds one"
+        )
+    text += [f"\nwrote {out}"] if out is not None else []
+    return CommandResult(found, text)
 
 
 def _text(
@@ -94,8 +139,10 @@ def _matrices(found: LinearModel) -> Iterator[str | TextTable]:
         ("D", found.d, found.outputs, found.inputs),
     ):
         if matrix.size:
-            table = [
-                (name, *(f"{x:.6g}" for x in row)) for name, row in zip(rows, matrix, strict=True)
-            ]
             yield ""
-            yield TextTable((letter, *columns), table, numbers=columns)
+            yield _matrix(letter, matrix, rows, columns)
+
+
+def _matrix(letter: str, matrix: Any, rows: Sequence[str], columns: Sequence[str]) -> TextTable:
+    table = [(name, *(f"{x:.6g}" for x in row)) for name, row in zip(rows, matrix, strict=True)]
+    return TextTable((letter, *columns), table, numbers=columns)
