@@ -161,10 +161,14 @@ def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, k
         "excite": (1.0, 0.01, 0.0, 1.0, 0.0),
         "knot": (0.0, *arm.start),
         "trajectory": (2.0,),
+        "press": (0.0, 0.0, -5.0),
+        "comply": (1.0, 0.0, 0.0),
+        "guard": (20.0,),
     }.get(kind, ())
     names = {"set": "kp.1", "mode": arm.axes[0].name, "excite": arm.axes[0].name}
     command = Command(kind, 1, values, name=names.get(kind, ""))
     lacks = (kind == "mode" and arm.law.kind != "axes") or (kind == "pose" and not arm.tool)
+    lacks |= kind in ("press", "comply", "guard") and arm.law.kind != "hybrid"
     if lacks:
         with pytest.raises(RefusedError) as refused:
             desk.command(arm.name, command, state, 0)
@@ -178,5 +182,6 @@ def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, k
         assert changed == {}
         return
     effects = {"stop": "supervisor.stops", "set": "control.kp[0]", "mode": "control.mode[0]"}
-    effects["trajectory"] = "timed.length"
+    effects |= {"trajectory": "timed.length", "guard": "force.guard"}
+    effects |= {"press": "force.press[2]", "comply": "force.comply[0]"}
     assert f"{arm.name}_{effects.get(kind, 'supervisor.head')}" in changed

@@ -178,6 +178,9 @@ class Card(Block):
         self.output("closed", ~on, doc="whether the brakes hold", initial=1)
         self.output("missing", missing, doc="ticks since the server's last sign of life")
         self.output("flowing", maximum(*(absolute(x) for x in flows)), unit="A", doc="the largest")
+        if arm.law.kind == "hybrid":
+            felt = self.input_vector("felt", 3, unit="N", doc="force on the tool")
+            self.output_vector("force", list(felt), unit="N", doc="of the sensor in the wrist")
         self.output_vector("applied", flows, unit="A", doc="currents that flow")
         self.output_vector("position", shown, doc="of the encoders")
         self.output_vector("speed", list(u), doc="of the axes")

@@ -15,6 +15,7 @@ CAUSES = (
     "none",
     *("disable", "replaced"),  # motions that end with the arm switched off, or by another motion
     *("stop", "silence", "frame"),  # a client's or its absence, a sensor's
+    *("touch", "loss"),  # a force above the guard; no contact where the tool is to press
     "reach",  # the tool cannot keep to its path, or a joint would leave its limits there
     *("limit", "current", "following"),  # of an axis
     *("value", "halt", "button", "device", "card", "linked"),  # PANIC
@@ -29,6 +30,8 @@ STOPPABLE = {
     "stop": 2,
     "silence": 2,
     "frame": 3,
+    "touch": 2,
+    "loss": 2,
     "reach": 2,
     "limit": 1,
     "current": 0,
@@ -86,7 +89,7 @@ class CellAxis:
 class ArmLaw:
     """The control of an arm; a number counts for all axes, or there is one for each."""
 
-    kind: Annotated[Literal["computed-torque", "pd", "axes"], Key("the law")]
+    kind: Annotated[Literal["computed-torque", "pd", "axes", "hybrid"], Key("the law")]
     kp: Annotated[
         _Numbers, _each("1/s^2 (computed torque), N*m/rad or N/m (pd), A/rad or A/m (axes)")
     ]
@@ -102,6 +105,15 @@ class ArmLaw:
     ahead: Annotated[
         Literal["none", "gravity", "dynamics"], Key("torque given ahead, of axes", ruled=True)
     ] = "none"
+    # of hybrid, which is computed torque with forces along x, y and z of the arm's base
+    gain: Annotated[_Numbers, _each("of force, of hybrid: three numbers, or one for all")] = ()
+    wrist: Annotated[float, Amount("N/m", "stiffness of the wrist, of hybrid", above=0)] = 500.0
+    filter: Annotated[
+        float, Amount("1", "pole of the filter of force, for a period", least=0, most=0.99)
+    ] = 0.8
+    period: Annotated[float, Amount("s", "that gain and filter stand for", above=0)] = 0.028
+    approach: Annotated[float, Amount("m/s", "fastest speed of force control", above=0)] = 0.05
+    travel: Annotated[float, Amount("m", "how far the tool goes to meet something", above=0)] = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +168,16 @@ class CellFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class CellSurface:
+    """A plane that simulated tools meet; z of its pose points out of it."""
+
+    name: Annotated[str, Key("a word that names it")]
+    pose: Annotated[tuple[float, ...], Amount(_POSE, "in the world, as of a frame")]
+    stiffness: Annotated[float, Amount("N/m", "of it", above=0)] = 1e5
+    damping: Annotated[float, Amount("N*s/m", "of it and the wrist", least=0)] = 3.0
+
+
+@dataclass(frozen=True, slots=True)
 class CellSensor:
     """A sensor node; a function is somebody else's, the others are simulated."""
 
@@ -186,6 +208,9 @@ class Cell:
     frames: Annotated[
         tuple[CellFrame, ...], Key("beside the base of each arm, in the world", key="frame")
     ] = ()
+    surfaces: Annotated[
+        tuple[CellSurface, ...], Key("what simulated tools meet", key="surface")
+    ] = ()
     sensors: Annotated[tuple[CellSensor, ...], Key("nodes that it knows", key="sensor")] = ()
     # who may do what; nobody is named where it listens on loopback alone
     clients: tuple[Client, ...] = ()
@@ -205,6 +230,8 @@ def largest_gain(law: str, key: str, rate: float) -> float:
     >>> largest_gain("computed-torque", "kd", 1000.0)
     1000.0
     """
-    if law != "computed-torque":
+    if key == "gain":
+        return 1.0  # of force: the limit of a filter of pole 0.8 on a stiff surface
+    if law not in ("computed-torque", "hybrid"):
         return 1e9  # its unit is that of a load that is not known here
     return rate if key == "kd" else rate**2

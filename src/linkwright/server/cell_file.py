@@ -73,6 +73,12 @@ class CellTlsTable(Record):
     authority: Annotated[StrictStr, Key("certificate of who signs the clients'")]
 
 
+_KEYS = {
+    "axes": ("kp", "kd", "ki", "kv", "ka", "rated", "heat", "notch", "ahead"),
+    "hybrid": ("kp", "kd", "gain", "wrist", "filter", "period", "approach", "travel"),
+}
+"""What laws have beside kp and kd."""
+
 _ARM = table_of(
     CellArm,
     values=(dict[str, Any], Key("of parameters"), {}),
@@ -118,7 +124,7 @@ def shipped() -> tuple[str, ...]:
     """Return the names of the cells that ship.
 
     >>> shipped()
-    ('axes2', 'cell1')
+    ('axes2', 'cell1', 'press1')
     """
     folder = files("linkwright.server") / "cells"
     return tuple(
@@ -192,6 +198,7 @@ class _Reader(TableReader):
             ("arm", record.arm),
             ("frame", record.frames),
             ("sensor", record.sensors),
+            ("surface", record.surfaces),
             ("client", record.client),
         ):
             self.names(tables, key)
@@ -215,6 +222,10 @@ class _Reader(TableReader):
         made: Cell = record.made(
             arms=arms,
             frames=frames,
+            surfaces=tuple(
+                x.made(pose=self.pose(x.pose, ("surface", i, "pose")))
+                for i, x in enumerate(record.surfaces)
+            ),
             sensors=tuple(
                 self.sensor(x, ("sensor", i), frames, record.rate)
                 for i, x in enumerate(record.sensors)
@@ -270,6 +281,12 @@ class _Reader(TableReader):
             self.known(name, model.parameters, (*at, "values", name), "parameter")
         if table.tool:
             self.known(table.tool, Robot(model).frames, (*at, "tool"), f"frame of {table.model!r}")
+        if table.law is not None and table.law.kind == "hybrid" and not table.tool:
+            raise self.source.error(
+                (*at, "control"),
+                f"{table.name!r} has no tool, and nothing that forces act on",
+                "name the tool of the arm",
+            )
         axes = []
         for k, joint in enumerate(tree):
             axis, place = tables.get(joint) or (table_of(CellAxis)(joint=joint), at)
@@ -364,13 +381,22 @@ class _Reader(TableReader):
     def law(self, table: Table, at: Path, axes: Sequence[CellAxis], rate: float) -> ArmLaw:
         values = given(table)
         kind = values.pop("kind")
-        more = [key for key in values if key not in ("kp", "kd")]
-        if kind != "axes" and more:
+        allowed = _KEYS.get(kind, ("kp", "kd"))
+        more = [key for key in values if key not in allowed]
+        if more:
+            owner = next((k for k, keys in _KEYS.items() if more[0] in keys), "axes")
             raise self.source.error(
-                (*at, more[0]), f"{kind!r} has no {more[0]}", 'leave it away, or give kind = "axes"'
+                (*at, more[0]),
+                f"{kind!r} has no {more[0]}",
+                f'leave it away, or give kind = "{owner}"',
+            )
+        if kind == "hybrid":
+            gain = values.pop("gain", 0.2)
+            values["gain"] = self.each(
+                gain, (*at, "gain"), range(3), 0.0, largest_gain(kind, "gain", rate)
             )
         for key in values:
-            if key != "ahead":
+            if key in ("kp", "kd") or (kind == "axes" and key != "ahead"):
                 least = 0.0 if key in ("ki", "kv", "ka") else None
                 most = largest_gain(kind, key, rate)
                 values[key] = self.each(values[key], (*at, key), axes, least, most)
@@ -460,7 +486,7 @@ class _Reader(TableReader):
         self,
         gains: float | tuple[float, ...],
         path: Path,
-        axes: Sequence[CellAxis],
+        axes: Sequence[object],
         least: float | None,
         most: float,
     ) -> tuple[float, ...]:

@@ -80,7 +80,7 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
         unit, speed = _units(arm), _units(arm, "/s")
         yield Shared(Field(f"{arm.name}.q", unit, shape=n), f"{own}.measured")
         yield Shared(Field(f"{arm.name}.u", speed, shape=n), f"{own}.measured_rate")
-        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_control.told")
+        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{told_by(arm)}.told")
         yield Shared(Field(f"{arm.name}.current", "A", shape=n), f"{own}.drawn")
         yield Shared(Field(f"{arm.name}.moving"), f"{own}.moves")
         yield Shared(Field(f"{arm.name}.probe", unit), f"{arm.name}_probe.value")
@@ -93,6 +93,8 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
         yield Shared(Field(f"{arm.name}.external", efforts, shape=n), f"{seen}.external")
         if arm.tool:
             yield Shared(Field(f"{arm.name}.pose", "m", shape=(7,)), f"{seen}.pose")
+        if arm.law.kind == "hybrid":
+            yield Shared(Field(f"{arm.name}.force", "N", shape=(3,)), f"{arm.name}_force.felt")
     for frame in cell.frames:
         yield Shared(Field(f"frame.{frame.name}.age", "s"), f"frame_{frame.name}.age")
 
@@ -117,6 +119,9 @@ def device_states(cell: Cell) -> tuple[Shared, ...]:
             Shared(Field(f"{arm.name}.tick"), f"{card}.tick", f"{own}.device"),
             Shared(Field(f"{arm.name}.button"), f"{card}.pressed", f"{own}.button"),
         ]
+        if arm.law.kind == "hybrid":
+            force = Field(f"{arm.name}.force", "N", shape=(3,))
+            found.append(Shared(force, f"{card}.force", f"{arm.name}_force.wrench"))
     return tuple(found)
 
 
@@ -139,6 +144,11 @@ def device_commands(cell: Cell) -> tuple[Shared, ...]:
 def current_of(arm: CellArm) -> str:
     """Return the port that asks for an arm's currents."""
     return f"{arm.name}_{'drives' if arm.law.kind == 'axes' else 'control'}.current"
+
+
+def told_by(arm: CellArm) -> str:
+    """Return the block that tells an arm's set-point, without what forces add to it."""
+    return f"{arm.name}_{'force' if arm.law.kind == 'hybrid' else 'control'}"
 
 
 def record_of(name: str, shared: Sequence[Shared], *more: Field) -> Record:
@@ -208,12 +218,18 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         [where(timed.runs, x, y) for x, y in zip(timed[word], values, strict=True)]
         for word, values in zip(("q", "u", "a"), (*excited, wanted[2]), strict=True)
     ]
+    after = set_points
+    if arm.law.kind == "hybrid":
+        after = _add_force(system, cell, arm, set_points)
     # how both stand, by what they remember of the tick before; the chain has to know the place
     arrived = (free.since >= 0) & (free.since >= free.length * cell.rate + 1)
     going = tracker.jogging & _any_of([not_equal(tracker[f"rate{i}"], 0) for i in range(n)])
     rest = arrived & ~going & equal(probe.running, 0) & equal(timed.running, 0)
     follows = motion.flowing if arm.tool else 0
     last = [control[f"wanted{i}"] for i in range(n)]  # the set-point of the tick before
+    plain = last
+    if arm.law.kind == "hybrid":
+        plain = [system[f"{arm.name}_force"][f"plain{i}"] for i in range(n)]
     begin = [  # a target is gone for from where the chain is, or from where another motion ends
         [
             where(timed.leaves, x, where(probe.leaves, y, z))
@@ -247,7 +263,7 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (tracker.target_rate, free.target_rate),
         (tracker.mode, free.mode),
         (tracker.most, free.max_speed),
-        (last, tracker.here),
+        (plain, tracker.here),
         (probe.running, tracker.probing),
         (tracker.begins | probe.leaves | timed.leaves, free.reset),
         (supervisor.hold & tracking, free.stop),
@@ -272,15 +288,15 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (supervisor.on, probe.on),
         (supervisor.hold, probe.brake),
         (supervisor.waits, probe.waits),
-        (last, probe.here),
+        (plain, probe.here),
         ([tracker[f"place{i}"] for i in range(n)], probe.place),
         (supervisor.count, timed.count),
         (supervisor.kind, timed.kind),
         (supervisor.on, timed.on),
         (supervisor.hold, timed.brake),
-        (set_points[0], control.target),
-        (set_points[1], control.target_rate),
-        (set_points[2], control.target_acceleration),
+        (after[0], control.target),
+        (after[1], control.target_rate),
+        (after[2], control.target_acceleration),
         (last, supervisor.target),
         (supervisor.measured, sense.q),
         (supervisor.measured_rate, sense.u),
@@ -294,6 +310,27 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         system.connect(supervisor.on, control.on)
     if arm.tool:
         _add_frames(system, cell, arm, motion)
+
+
+def _add_force(
+    system: System, cell: Cell, arm: CellArm, set_points: list[list[Expr]]
+) -> list[list[Expr]]:
+    """Put the law of force behind the motions of an arm, and return what set-points become."""
+    from linkwright.server.force_blocks import ArmForce
+
+    supervisor = system[f"{arm.name}_supervisor"]
+    force = system.add(ArmForce(arm, cell.rate, f"{arm.name}_force"), rate=cell.rate)
+    for source, target in (
+        (set_points[0], force.target),
+        (set_points[1], force.target_rate),
+        (set_points[2], force.target_acceleration),
+        (supervisor.on, force.on),
+        (supervisor.hold, force.brake),
+        (force.touch, supervisor.touched),  # as they were a tick before
+        (force.loss, supervisor.missed),
+    ):
+        system.connect(source, target)
+    return [list(force.command), list(force.command_rate), list(force.acceleration)]
 
 
 def _add_axes(system: System, cell: Cell, arm: CellArm) -> None:
@@ -411,6 +448,7 @@ def device_system(cell: Cell) -> System:
 
 def _add_device(system: System, cell: Cell) -> None:
     from linkwright.server.arm_blocks import ArmPlant, Card
+    from linkwright.server.force_blocks import ToolContact
 
     for arm in cell.arms:
         card = system.add(Card(arm, cell, f"{arm.name}_card"), rate=cell.rate)
@@ -422,6 +460,15 @@ def _add_device(system: System, cell: Cell) -> None:
             (card.closed, plant.closed),
         ):
             system.connect(source, target)
+        if arm.law.kind == "hybrid":
+            contact = system.add(ToolContact(arm, cell, f"{arm.name}_contact"))
+            for source, target in (
+                (plant.q, contact.q),
+                (plant.u, contact.u),
+                (contact.push, plant.push),
+                (contact.wrench, card.felt),
+            ):
+                system.connect(source, target)
 
 
 def refuse_unbuilt(cell: Cell) -> None:

@@ -73,6 +73,7 @@ class ArmState:
     # of the tool in the base of the arm: x, y, z in m and a unit quaternion w, x, y, z; not a
     # number where the arm has no tool
     pose: Array
+    force: Array  # on the tool along x, y, z of the base, N; not numbers without a law of force
 
 
 class States:
@@ -347,6 +348,7 @@ class RemoteArm:
             joints=self.face.joints,
             external=np.atleast_1d(values.get(f"{name}.external", np.full(len(q), np.nan))),
             pose=np.asarray(values.get(f"{name}.pose", [np.nan] * 7)),
+            force=np.asarray(values.get(f"{name}.force", [np.nan] * 3)),
         )
 
     def command(

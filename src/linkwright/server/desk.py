@@ -216,4 +216,5 @@ def _check_life(order: Order, modes: tuple[str, ...]) -> None:
 
 def _gains(arm: CellArm) -> tuple[str, ...]:
     """Return the names of the numbers that each axis has."""
-    return GAINS if arm.law.kind == "axes" else ("kp", "kd")
+    more = ("gain",) if arm.law.kind == "hybrid" else ()
+    return GAINS if arm.law.kind == "axes" else ("kp", "kd", *more)

@@ -359,6 +359,34 @@ class ArmHand:
         values = (place, float(amplitude), float(frequency), float(seconds), float(hysteresis))
         return self.ask("excite", values, name=axis)
 
+    def press(self, force: Sequence[float]) -> GivenCommand:
+        """Press with a force, of an arm with a law of force; the other axes go on as they do.
+
+        Where nothing is met within its travel, or contact is lost, it stops with the cause "loss".
+
+        Args:
+            force: N, along x, y and z of the arm's base; zero along axes that follow the motion.
+        """
+        return self.ask("press", tuple(float(x) for x in force))
+
+    def comply(self, axes: str) -> GivenCommand:
+        """Give way along axes of the arm's base, until called without any.
+
+        Args:
+            axes: such as "x" or "xy"; empty for none.
+        """
+        if set(axes) - set("xyz"):
+            raise InputError(f"there are no axes {axes!r}", remedy='name some of "xyz"')
+        return self.ask("comply", tuple(float(x in axes) for x in "xyz"))
+
+    def guard(self, force: float | str) -> GivenCommand:
+        """Stop with the cause "touch" where the force on the tool exceeds one.
+
+        Args:
+            force: N, or a text such as "10 N"; 0 for none.
+        """
+        return self.ask("guard", (amount(force, "the guard", "N"),))
+
     def wait(self, asked: GivenCommand | None = None, seconds: float = math.inf) -> None:
         """Wait until a command is finished; all that were given, where none is named.
 

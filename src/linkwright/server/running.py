@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from linkwright.server.cell import CAUSES, Cell
-from linkwright.server.cell_system import record_of, state_fields
+from linkwright.server.cell_system import record_of, state_fields, told_by
 from linkwright.server.desk import Desk
 from linkwright.server.face import ArmFace, Command
 from linkwright.server.verbs import Inputs
@@ -52,7 +52,7 @@ class RunningCell:
         asked = ("life", "cause", "tail", "braking", "moves", "goals", "over")
         self._asked = {
             arm.name: {key: places[f"{arm.name}_supervisor.{key}"] for key in asked}
-            | {f"target{i}": places[f"{arm.name}_control.told[{i}]"] for i in range(len(arm.axes))}
+            | {f"target{i}": places[f"{told_by(arm)}.told[{i}]"] for i in range(len(arm.axes))}
             for arm in cell.arms
         }
 

@@ -415,6 +415,8 @@ class Supervisor(Block):
             "silence": self._holder(),
             "frame": stale,
             "reach": self.input("barred", doc="the tool cannot keep to its path") > 0,
+            "touch": self.input("touched", doc="a force above the guard") > 0,
+            "loss": self.input("missed", doc="no contact where the tool presses") > 0,
             "halt": not_equal(halts, seen_halts),
             "button": not_equal(self.input("button"), 0),
             "device": ~alive & not_equal(life, OFF) & (used > 0),

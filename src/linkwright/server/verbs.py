@@ -48,6 +48,7 @@ class ArmQueue:
     beats: int = 0
     enabling: bool = False  # whether an `enable` waits in the ring
     ends: tuple[float, ...] | None = None  # joints at the end of the motions so far, if known
+    pressed: int = 0  # how often it was asked to press or to comply
     modes: dict[str, float] = field(default_factory=dict)  # of axes, other than position
     knots: list[tuple[float, ...]] = field(default_factory=list)  # of a trajectory to come
 
@@ -127,6 +128,32 @@ def _stop(order: Order) -> None:
 
 def _enable(order: Order) -> None:
     order.queue.enabling = True
+    if order.arm.law.kind == "hybrid":  # nothing presses before it is asked to
+        own = f"{order.arm.name}_force"
+        order.inputs = {f"{own}.{word}[{i}]": 0.0 for word in ("press", "comply") for i in range(3)}
+        order.inputs[f"{own}.guard"] = 0.0
+
+
+def _force(order: Order) -> None:
+    """Change what a law of force is asked for, of an arm that has one."""
+    arm, kind, values, queue = order.arm, order.command.kind, order.values, order.queue
+    if arm.law.kind != "hybrid":
+        raise RefusedError(
+            "kind",
+            f"{arm.name!r} has no law of force, and takes no {kind!r}",
+            remedy='give its [[arm]] table control = {kind = "hybrid", ...}',
+        )
+    if order.life != "active":
+        raise RefusedError(
+            "life", f"{arm.name!r} is {order.life}", remedy="clear and enable it first"
+        )
+    own = f"{arm.name}_force"
+    if kind == "guard":
+        order.inputs = {f"{own}.guard": float(values[0])}
+        return
+    queue.pressed += 1
+    order.inputs = {f"{own}.{kind}[{i}]": float(x) for i, x in enumerate(values)}
+    order.inputs[f"{own}.asked"] = float(queue.pressed)
 
 
 def _set(order: Order) -> None:
@@ -143,7 +170,8 @@ def _set(order: Order) -> None:
             f"{name} of {arm.name!r} is {low} and at most {high:.6g}, not {value:.6g}",
             remedy="give another gain; this one has not changed",
         )
-    order.inputs[f"{arm.name}_control.{key}[{int(number) - 1}]"] = float(value)
+    block = "force" if key == "gain" else "control"
+    order.inputs[f"{arm.name}_{block}.{key}[{int(number) - 1}]"] = float(value)
     parameters = {**order.face.parameters, name: float(value)}  # for clients that come later
     order.face = replace(order.face, parameters=parameters)
 
@@ -268,6 +296,24 @@ VERBS: dict[str, Verb] = {
             (VerbNumbers("when", "s", 1, are="time"), _JOINTS, replace(_RATES, optional=True)),
             waits=False,
             becomes=_knot,
+        ),
+        Verb(
+            "press",
+            "press with a force along axes of the base; where it is zero the tool does not",
+            (VerbNumbers("force", "N", 3, least=-1e4, most=1e4),),
+            becomes=_force,
+        ),
+        Verb(
+            "comply",
+            "give way along axes of the base",
+            (VerbNumbers("1 along axes that give way, 0 along others", "1", 3, least=0, most=1),),
+            becomes=_force,
+        ),
+        Verb(
+            "guard",
+            "stop where the force on the tool exceeds one; 0 for none",
+            (VerbNumbers("force", "N", 1, least=0, most=1e4),),
+            becomes=_force,
         ),
     )
 }
