@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 Numbers = list[float]
@@ -787,7 +788,7 @@ class DueTick:
     streams: Sequence[int] = ()
     foreign: bool = False
 
-    @property
+    @cached_property
     def runs(self) -> list[SlotRun]:
         """The slots, one by one."""
         return [SlotRun(i, slot, 1) for i, slot in enumerate(self.slots)]
