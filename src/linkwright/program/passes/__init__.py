@@ -66,7 +66,7 @@ _LARGE = 3_000  # operations beyond which `careful` has one sequence and one rou
 _ROUNDS = 3
 _KEPT = 64  # Programs whose results are kept: a model that is run again needs no second pass
 _BRIEF = 1_000  # operations beyond which `optimize` may be brief
-_LEAST = 60  # nodes from which reading from disk is quicker than optimizing
+_LEAST = 20  # nodes from which reading from disk is quicker than optimizing
 _AGAIN = 240  # operations up to which `optimize` has several rounds
 
 
