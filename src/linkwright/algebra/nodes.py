@@ -105,7 +105,7 @@ def intern(op: str, data: Any, args: tuple[Expr, ...], key: int, head: int, role
     if ref is not None:
         found = ref()
         if found is not None:
-            if found.args == args and found.data == data and found.op == op:
+            if found.args == args and (found.data is data or found.data == data) and found.op == op:
                 return found
             return _intern_collided(op, data, args, key, head, roles)
     if _any_collided:

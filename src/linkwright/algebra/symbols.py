@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from linkwright.algebra.expr import Expr, intern_symbol
 from linkwright.algebra.nodes import (
@@ -89,6 +90,14 @@ class SymbolInfo:
         return ROLES[self.role] | (SMALL if self.small else 0)
 
 
+@lru_cache(maxsize=4096, typed=True)
+def _described(
+    name: str, role: str, owner: str, unit: str, small: int, sign: str, doc: str
+) -> SymbolInfo:
+    """Return a description without a default; passes ask for the same names again and again."""
+    return SymbolInfo(name, role, owner, unit, small, sign, None, doc)
+
+
 @worded
 def symbol(
     name: str,
@@ -116,7 +125,9 @@ def symbol(
     >>> symbol("m", unit="kg") is symbol("m", unit="kg")
     True
     """
-    return intern_symbol(SymbolInfo(name, role, owner, unit, small, sign, default, doc))
+    if default is not None:  # a zero has two signs, which are equal and not the same
+        return intern_symbol(SymbolInfo(name, role, owner, unit, small, sign, default, doc))
+    return intern_symbol(_described(name, role, owner, unit, small, sign, doc))
 
 
 @worded

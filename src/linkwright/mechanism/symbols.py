@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
 
 from linkwright.algebra import Expr, evaluate, symbol, units
@@ -348,13 +349,18 @@ def si_only(unit: str, name: str) -> str:
     >>> si_only("N*m/rad", "k")
     'N*m/rad'
     """
-    si = MKS.own_text(checked_unit(unit, name)) if unit != "?" else unit
+    si = _si_text(checked_unit(unit, name)) if unit != "?" else unit
     if si != unit:
         raise MechanismError(
             f"{name!r} is in {unit}, and a mechanism is in SI units",
             remedy=f"unit={si!r}, and the value as a text: '1 {unit}'",
         )
     return unit
+
+
+@lru_cache(maxsize=1024)
+def _si_text(unit: str) -> str:
+    return MKS.own_text(unit)
 
 
 def require_name(name: object, what: str) -> None:
