@@ -316,7 +316,7 @@ def test_no_public_class_name_lives_twice() -> None:
         homes[kind.__name__].remove(f"{kind.__module__.replace('.', '/')}.py"[len("linkwright/") :])
     for name in vars(linkwright.windows)["__all__"]:  # and records: lw.windows.Frame
         homes[name] = [file for file in homes.get(name, []) if not file.startswith("windows/")]
-    for room in ("sampling", "wholebody"):  # and lw.sampling.Loop, lw.wholebody.Controller
+    for room in ("learning", "sampling", "wholebody"):  # and lw.sampling.Loop
         for name in vars(getattr(linkwright, room))["__all__"]:
             homes[name] = [f for f in homes.get(name, []) if not f.startswith(f"{room}/")]
     twice = {name: found for name, found in homes.items() if len(found) > 1}

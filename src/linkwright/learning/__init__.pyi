@@ -2,3 +2,4 @@ from linkwright.learning.environments import (
     Environment as Environment,
     VectorEnvironment as VectorEnvironment,
 )
+from linkwright.learning.networks import Network as Network
