@@ -3,7 +3,8 @@
 `-n LANES` says how many (4 in `pyproject.toml`, as some wait; 0: all in this process). A lane is a
 fork of the process that has collected: it has every test and what they import at once, and shares
 that memory. It takes one file after the other, dearest first by `tests/times.json`, and makes room
-for a fresh one once it holds more memory than `FULL`. Tests that go by the clock come last, alone.
+for a fresh one once it holds more memory than `FULL`. Files with pages go to a lane that has a
+browser already. Tests that go by the clock come last, alone.
 
 A lane and the process that has collected speak by two pipes in JSON, a line each. The lane says
 `["report", {...}]`, `["warning", [...]]`, `["next", room]` before the last test of a file, which is
@@ -53,6 +54,25 @@ def goes_by_the_clock(item: pytest.Item) -> bool:
     return item.get_closest_marker("realtime") is not None
 
 
+def next_file(files: deque[list[int]], pages: set[int], has: bool, elsewhere: bool) -> list[int]:
+    """Take the next file for a lane: those with pages go to one that `has` a browser already.
+
+    A lane without one takes others, as long as there are some and a browser runs `elsewhere`.
+
+    >>> files = deque([[1], [2], [3]])
+    >>> next_file(files, {2}, True, False), next_file(files, {2}, True, True)
+    ([2], [1])
+    >>> files = deque([[2], [3]])
+    >>> next_file(files, {2}, False, True), next_file(files, {2}, False, True)
+    ([3], [2])
+    """
+    wanted = (k for k, file in enumerate(files) if (file[0] in pages) is has)
+    place = next(wanted, 0) if has or elsewhere else 0
+    file = files[place]
+    del files[place]
+    return file
+
+
 def shared_out(items: list[pytest.Item]) -> tuple[list[list[int]], list[list[int]]]:
     """Return the numbers of tests by file, dearest first: side by side, and by the clock."""
     costs = json.loads(_TIMES.read_text(encoding="utf-8"))["files"] if _TIMES.exists() else {}
@@ -90,6 +110,8 @@ class Lane:
         self.heard = time.monotonic()
         self._status: int | None = None
         self.ended = False
+        self.browser = False
+        """Whether it has been given a file with pages."""
         up, answers = os.pipe()
         questions, down = os.pipe()
         with warnings.catch_warnings():
@@ -156,6 +178,8 @@ class Lanes:
         self._made = 0
         self._told: set[int] = set()
         self._session: pytest.Session
+        self._pages: set[int] = set()
+        """The first tests of files that show pages in a browser."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -173,6 +197,8 @@ class Lanes:
         beside, alone = shared_out(session.items)
         if len(beside) > _MANY:
             import_all()
+        marked = [any(session.items[k].get_closest_marker("browser") for k in x) for x in beside]
+        self._pages = {file[0] for file, has in zip(beside, marked, strict=True) if has}
         self._run(deque(beside), self.count)
         self._run(deque(alone), 1)
         lost = [x.nodeid for k, x in enumerate(session.items) if k not in self._told]
@@ -192,7 +218,7 @@ class Lanes:
                         self._made += 1
                         lanes[lane.up] = lane
                         selector.register(lane.up, selectors.EVENT_READ)
-                        lane.left = files.popleft()
+                        lane.left = self._next(lane, lanes, files)
                         lane.answer(lane.left)
                     selector.select(_LOOK)
                     for lane in list(lanes.values()):
@@ -200,7 +226,7 @@ class Lanes:
                             lane.kill()
                         gone = lane.gone()  # before the look at what it has said
                         for message in lane.said():
-                            self._hear(lane, message, files)
+                            self._hear(lane, message, files, lanes)
                         if lane.ended or gone:
                             selector.unregister(lane.up)
                             del lanes[lane.up]
@@ -217,7 +243,16 @@ class Lanes:
                     lane.kill()
                     lane.close()
 
-    def _hear(self, lane: Lane, message: Any, files: deque[list[int]]) -> None:
+    def _next(self, lane: Lane, lanes: dict[int, Lane], files: deque[list[int]]) -> list[int]:
+        """Take the next file for a lane."""
+        elsewhere = any(other.browser for other in lanes.values() if other is not lane)
+        file = next_file(files, self._pages, lane.browser, elsewhere)
+        lane.browser = lane.browser or file[0] in self._pages
+        return file
+
+    def _hear(
+        self, lane: Lane, message: Any, files: deque[list[int]], lanes: dict[int, Lane]
+    ) -> None:
         """Do what a lane has said."""
         config = self._session.config
         kind, told = message
@@ -242,7 +277,7 @@ class Lanes:
                 }
             )
         elif kind == "next":
-            file = files.popleft() if told and files else None
+            file = self._next(lane, lanes, files) if told and files else None
             lane.answer(file)
             lane.left = [*lane.left, *(file or [])]
         else:
