@@ -48,12 +48,17 @@ def homes() -> dict[tuple[str, str], str]:
     return found
 
 
-def imports(node: ast.AST) -> Iterator[str]:
-    """Yield the homes of what is imported when a module runs, and on first use."""
+def imports(node: ast.AST, later: bool = True) -> Iterator[str]:
+    """Yield the homes of what is imported when a module runs, and on first use.
+
+    Calls are looked at where some of them import `later`.
+    """
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr) and not later:
+            continue
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             for other in child.orelse:
-                yield from imports(other)
+                yield from imports(other, later)
         elif isinstance(child, ast.ImportFrom):
             for alias in child.names:
                 home = child.module or ""
@@ -63,7 +68,7 @@ def imports(node: ast.AST) -> Iterator[str]:
         elif isinstance(child, ast.Call) and ast.unparse(child.func) in ("Later", "later"):
             yield ast.literal_eval(child.args[0]).partition(":")[0]
         else:
-            yield from imports(child)
+            yield from imports(child, later)
 
 
 @cache
@@ -73,7 +78,9 @@ def graph() -> grimp.ImportGraph:
     known = found.modules - {"linkwright"}
     for file in TOP.rglob("*.py"):
         importer = module_of(file.relative_to(TOP).as_posix())
-        for name in known.intersection(imports(ast.parse(file.read_text()))) - {importer}:
+        text = file.read_text()
+        named = imports(ast.parse(text), "ater(" in text)
+        for name in known.intersection(named) - {importer}:
             found.add_import(importer=importer, imported=name)
     return found
 

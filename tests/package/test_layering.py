@@ -91,9 +91,15 @@ def named() -> dict[Path, Named]:
     return {file: named_in(file) for file in files}
 
 
+NAMING = re.compile(rf"[\"'}}]linkwright|linkwright\.base\.hooks|\b({'|'.join(IMPORTERS)})\b")
+
+
 def named_in(file: Path) -> Named:
-    """Parse one module."""
-    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    """Parse one module, where its text has a string or a call of the kind at all."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".py" and not NAMING.search(text):
+        return Named((), (), frozenset())
+    nodes = list(ast.walk(ast.parse(text)))
     hooks_asked: set[str] = set()
     imports = []
     for node in nodes:
@@ -103,8 +109,8 @@ def named_in(file: Path) -> Named:
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
             if name in IMPORTERS:
                 given = node.args[0]
-                text = str(given.value) if isinstance(given, ast.Constant) else None
-                imports.append((ast.unparse(node), text))
+                written = str(given.value) if isinstance(given, ast.Constant) else None
+                imports.append((ast.unparse(node), written))
     modules = tuple(modules_of(nodes, file.suffix == ".pyi"))
     return Named(modules, tuple(imports), frozenset(hooks_asked))
 
