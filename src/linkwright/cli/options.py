@@ -89,6 +89,10 @@ OPTIONS: dict[str, SharedOption] = {
     "--ship": SharedOption("FILE", "The ship that carries it (.toml)."),
     "--site": SharedOption("FILE", "Where the antenna stands (.toml)."),
     "--speed": SharedOption("DEG/S", "Greatest speed of an axis, deg/s."),
+    "--spare": SharedOption(
+        "AIM",
+        "For what 3 or 6 actuators plunge: 'farthest from singular', stiffest, 'least effort'.",
+    ),
     "--start": SharedOption("TIME", "When to begin, UTC, as 2026-11-16T12:00. Default: the epoch."),
     "--step": SharedOption("S", "Time step, s."),
     "--studio": SharedOption(None, "Show it in the studio too."),

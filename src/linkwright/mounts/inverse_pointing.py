@@ -320,7 +320,12 @@ def start_at(
             raise InputError(
                 f"{m.name!r} cannot {what}: near {_words(way)} it is singular, and its actuators "
                 "do not hold it",
-                remedy="choose another pass: `linkwright parallel singularities` shows where",
+                remedy="choose another pass: `linkwright parallel singularities` shows where"
+                + (
+                    "; or spend spare freedoms: --spare 'farthest from singular'"
+                    if held_words(machine)
+                    else ""
+                ),
             )
     return dict(zip(names, begun.tolist(), strict=True))
 

@@ -37,11 +37,13 @@ from linkwright.control.servo import saturate
 from linkwright.elements import Encoder
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output
+from linkwright.motion.trajectory import Trajectory, through
 from linkwright.mounts.attitude import AttitudeSensors, SensedMotion, attitude
 from linkwright.mounts.inverse_pointing import InversePointing, actuator_rates, start_at
 from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
 from linkwright.mounts.machines import on_site
 from linkwright.mounts.ships import Ship
+from linkwright.mounts.spare_freedoms import plan_spare
 from linkwright.mounts.wind import Wind, WindLoad
 from linkwright.system import System
 
@@ -49,6 +51,8 @@ Array = NDArray[np.float64]
 
 ERROR = "pointing error"
 """The channel of a run that has it, deg."""
+_KNOT = 0.1
+"""From knot to knot of a planned path, s."""
 _LOOK = 0.5
 """From one direction to the next at which a path is looked at beforehand, s."""
 _DIRECTION = ("d", "d_dot", "d_ddot")
@@ -120,6 +124,7 @@ def track_pass(
     servo: TrackingServo | None = None,
     licence: Licence = VESSELS,
     sensors: AttitudeSensors | None = None,
+    spare: str = "",
 ) -> System:
     """Return the System of a mount that follows a pass.
 
@@ -136,6 +141,9 @@ def track_pass(
         servo: of its actuators.
         licence: that the transmitter keeps.
         sensors: from which the attitude of an unstabilized deck is estimated; known by default.
+        spare: what a mount with three or six actuators spends its spare freedoms on, planned over
+            the whole pass: "farthest from singular", "stiffest" or "least effort"; by default it
+            keeps its plunge, or its place.
 
     Example:
         >>> import linkwright as lw
@@ -169,17 +177,28 @@ def track_pass(
         s.connect(estimate.angles, target.angles)
         s.connect(estimate.rates, target.angle_rates)
     path, turning = _numbers(pass_, ship)
-    start = start_at(m, path, step=_LOOK, speed=servo.turning)
     sliding = _sliding(m)
     fastest = [servo.sliding if slides else servo.turning for slides in sliding]
-    inverse = s.add(InversePointing(m, start, fastest), rate=servo.rate)
-    for port in _DIRECTION:
-        s.connect(target[port], inverse[port])
+    if spare:
+        if sensed:
+            raise InputError(
+                "spare freedoms are planned beforehand, and attitude sensors tell the way as it is",
+                remedy="leave one of the two out",
+            )
+        start, way = _planned(mount, m, pass_, ship, spare, fastest)
+        plan = s.add(way.block("plan"), rate=servo.rate)
+        ports = {"q": plan.q, "u": plan.q_dot, "a": plan.q_ddot}
+    else:
+        start = start_at(m, path, step=_LOOK, speed=servo.turning)
+        inverse = s.add(InversePointing(m, start, fastest), rate=servo.rate)
+        for port in _DIRECTION:
+            s.connect(target[port], inverse[port])
+        ports = {port: inverse[port] for port in "qua"}
     names = [q.name for q in m.actuators]
     torque = s.add(ComputedTorque(m, 0.0, 0.0, joints=names, name="torque"), rate=servo.rate)
     cascade = s.add(_cascade(len(names), servo), rate=servo.rate)
-    for port in "qua":
-        s.connect(inverse[port], cascade[port])
+    for port, value in ports.items():
+        s.connect(value, cascade[port])
     measured = _measured(s, m, names, sliding, servo)
     s.connect(measured, cascade.measured)
     s.connect(measured, torque.q)
@@ -191,6 +210,32 @@ def track_pass(
         s.add(WindLoad(m, wind, pass_.duration, ship=ship))
     s.set_initial({**start, **actuator_rates(m, start, turning)})
     return s
+
+
+def _planned(
+    mount: ModelLike,
+    m: Mechanism,
+    pass_: PathInSky,
+    ship: Ship | None,
+    aim: str,
+    fastest: Sequence[float],
+) -> tuple[dict[str, float], Trajectory]:
+    """Return where a mount with spare freedoms begins, and the way of its actuators."""
+    from linkwright.robots import Robot
+
+    robot = Robot(on_site(mechanism_of(mount), getattr(pass_, "site", None)))
+    times = np.linspace(0.0, pass_.duration, 1 + math.ceil(pass_.duration / _KNOT))
+    plan = plan_spare(robot, _numbers(pass_, ship, times)[0], aim)
+    names = robot.coordinates
+    way = through(times, plan.q[:, [names.index(q.name) for q in m.actuators]])
+    for name, most, found in zip(m.actuators, fastest, way.max_abs(1), strict=True):
+        if found > most:
+            raise InputError(
+                f"{name.name!r} would have to move at {found:.4g}, and its servo at most at "
+                f"{most:.4g}",
+                remedy="take a faster servo, another aim, or another pass",
+            )
+    return dict(zip(names, plan.q[0].tolist(), strict=True)), way
 
 
 def _observed(m: Mechanism, pass_: PathInSky, beamwidth: float, ship: Ship | None) -> Mechanism:
@@ -280,11 +325,13 @@ def _measured(
     return found
 
 
-def _numbers(pass_: PathInSky, ship: Ship | None) -> tuple[Array, Array]:
+def _numbers(
+    pass_: PathInSky, ship: Ship | None, times: Array | None = None
+) -> tuple[Array, Array]:
     """Return the directions of the satellite on deck over time, and its rate at the beginning."""
     t = symbol("t", "time", owner="pass")
     rows = [pass_.expressions(t, order) for order in range(2)]
     seen = [e for row in (rows if ship is None else ship.seen(rows, t)) for e in row]
-    times = np.arange(0.0, pass_.duration, _LOOK)
+    times = np.arange(0.0, pass_.duration, _LOOK) if times is None else times
     found = np.array([evaluate_all(seen, {t: float(at)}) for at in times], dtype=float)
     return found[:, :3], found[0, 3:6]

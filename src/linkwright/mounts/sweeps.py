@@ -19,6 +19,7 @@ from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import one_line
 from linkwright.base.results import in_columns
+from linkwright.mounts.spare_freedoms import plan_spare
 from linkwright.parallel.counterweights import Counterbalance, Counterweight, balances
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def horizon_sweep(
     count: int = 360,
     elevation: float = 0.0,
     values: Mapping[str, float] | None = None,
+    spare: str = "",
 ) -> HorizonSweep:
     """Return what the actuators of a mount hold while its dish goes around.
 
@@ -100,6 +102,8 @@ def horizon_sweep(
         count: of azimuths.
         elevation: deg.
         values: of parameters, over the mount's own.
+        spare: what a mount with three or six actuators spends its spare freedoms on, as in
+            `track_pass`.
 
     >>> sweep = horizon_sweep("mount-alt-az", count=4, elevation=60)
     >>> sweep.unit, sweep.efforts.shape
@@ -121,6 +125,9 @@ def horizon_sweep(
     around = np.arange(count * finer) * 360.0 / (count * finer)
     down = np.linspace(90.0, elevation, 19)
     given = [_directions(np.zeros(19), down), _directions(around, np.full(len(around), elevation))]
+    if spare:
+        plan = plan_spare(robot, given[1], spare, returns=True)
+        return _held(robot, azimuths, given[1][::finer], np.ascontiguousarray(plan.q[::finer]))
     more = {} if len(robot.speeds) < 3 else {"distance": np.array(m.values["D"])}
     machine = parallel_machine(robot)
     closing = Closing(machine, ("direction", *more))
@@ -135,7 +142,12 @@ def horizon_sweep(
                 f"{poses.words(bad)}",
                 remedy="take a higher elevation, or other dimensions",
             )
-    q = np.ascontiguousarray(found.q[::finer])
+    return _held(robot, azimuths, given[1][::finer], np.ascontiguousarray(found.q[::finer]))
+
+
+def _held(robot: Robot, azimuths: Array, directions: Array, q: Array) -> HorizonSweep:
+    """Return what actuators hold in poses, without and with the best weights."""
+    m, count = robot.mechanism, len(q)
     efforts = np.asarray(robot.gravity(q)).reshape(count, -1)
     if not np.isfinite(efforts).all():
         bad = int(np.flatnonzero(~np.isfinite(efforts).all(axis=1))[0])
@@ -153,7 +165,7 @@ def horizon_sweep(
     found_best = balances(robot, q, weights, choices) if choices else []
     best = {" and ".join(c): b for c, b in zip(choices, found_best, strict=True)}
     return HorizonSweep(
-        m.name, unit, azimuths, given[1][::finer], q, efforts, best, tuple(robot.actuators)
+        m.name, unit, azimuths, directions, q, efforts, best, tuple(robot.actuators)
     )
 
 

@@ -30,6 +30,7 @@ def command(
         float | None, own("KG", "Mass of the antenna, kg. Default: the model's own.")
     ] = None,
     azimuths: Annotated[int, own("N", "Number of azimuths of the sweep.")] = 72,
+    spare: Annotated[str, option("--spare")] = "",
     rank: Annotated[
         bool, own(None, "Chart the hemisphere too, and rank the mounts.", "--rank")
     ] = False,
@@ -55,6 +56,8 @@ def command(
         raise InputError(f"{table}: the efforts are a table", remedy="give a name in .csv")
     if not -90.0 < elevation < 90.0:
         raise InputError(f"--elevation {elevation:g} goes around nothing", remedy="below 90")
+    if spare and (rank or out is not None):
+        raise InputError("--spare is for the sweep alone", remedy="leave --rank and --out out")
     refuse_existing(out, table, force=force)
     chosen = [_opened(name, antenna) for name in dict.fromkeys(mounts or MOUNTS)]
     found: MountComparison | None = None
@@ -65,7 +68,7 @@ def command(
     else:
         swept, words = [], []
         for robot in chosen:
-            swept.append(horizon_sweep(robot, count=azimuths, elevation=elevation))
+            swept.append(horizon_sweep(robot, count=azimuths, elevation=elevation, spare=spare))
     if table is not None:
         from linkwright.base.files import write_text
 

@@ -37,6 +37,7 @@ def command(
     wind: Annotated[float, own("SPEED", "Wind with gusts, m/s.")] = 0.0,
     wind_from: Annotated[float, own("DEG", "Where the wind comes from, deg from North.")] = 0.0,
     beamwidth: Annotated[float, option("--beamwidth")] = 0.8,
+    spare: Annotated[str, option("--spare")] = "",
     days: Days = 3.0,
     above: Above = 10.0,
     start: Start = "",
@@ -93,7 +94,7 @@ def command(
     else:
         from linkwright.mounts.tracking_report import tracking_report
 
-        run = _followed(mount, chosen, lasts, beamwidth, ship, (wind, wind_from), quiet)
+        run = _followed(mount, chosen, lasts, beamwidth, ship, (wind, wind_from), spare, quiet)
         report = tracking_report(run, beamwidth)
         data |= {"mount": mount, "beamwidth_deg": beamwidth, **report.as_dict()}
         rows += report.rows()
@@ -116,6 +117,7 @@ def _followed(
     beamwidth: float,
     ship: Path | None,
     wind: tuple[float, float],
+    spare: str,
     quiet: bool,
 ) -> Any:
     from linkwright.cli.progress import run_bar
@@ -129,6 +131,7 @@ def _followed(
         beamwidth=beamwidth,
         ship=None if ship is None else read_ship(ship),
         wind=Wind(*wind) if wind[0] else None,
+        spare=spare,
     )
     with run_bar(f"following by {mount}", quiet=quiet) as show:
         bar = None if show is None else partial(_shown, show, lasts)
