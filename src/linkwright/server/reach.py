@@ -62,6 +62,10 @@ class ArmReach:
         jacobian = self._robot.jacobian(q, self._arm.tool, reference="local-world-aligned")
         return pose, np.asarray(jacobian)
 
+    def pose(self, q: Sequence[float]) -> Array:
+        """Return the pose of the tool, a 4 x 4 matrix."""
+        return self._at(np.array(q, float))[0]
+
     def to(self, start: Sequence[float] | None, goal: Array) -> tuple[float, ...] | None:
         """Return the joints with which the tool is at a pose, or None where that is not known."""
         arm = self._arm
