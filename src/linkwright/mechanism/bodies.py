@@ -437,10 +437,11 @@ def moments_about_center(
 
 def _refuse_asymmetric(m: Mechanism, name: str, rows: Sequence[Sequence[Value]]) -> None:
     given = [[m.expr(x, "kg*m^2") for x in row] for row in rows]
-    size = max(abs(float(x.data)) for row in given for x in row if x.is_constant)
+    size = max((abs(float(x.data)) for row in given for x in row if x.op == "num"), default=0.0)
     for i, j in ((0, 1), (1, 2), (0, 2)):
         a, b = given[i][j], given[j][i]
-        if a.is_constant and b.is_constant and abs(a.data - b.data) > 1e-9 * size:
+        numbers = a.op == b.op == "num"
+        if abs(a.data - b.data) > 1e-9 * size if numbers else a is not b:
             raise MechanismError(f"the inertia of {name!r} is a matrix that is not symmetric")
 
 

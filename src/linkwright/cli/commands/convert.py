@@ -27,8 +27,9 @@ def command(
 ) -> CommandResult:
     """Convert a robot, a laboratory or a recording into another format.
 
-    Robots: URDF, MJCF, Denavit-Hartenberg tables, SL and text models. Laboratories: an SL folder,
-    or a TOML file with its robot. Recordings: those of `simulate`, with names and units.
+    Robots: URDF, MJCF, Denavit-Hartenberg tables, SL and text models; systems in AUTOSIM's Lisp
+    (.lsp). Laboratories: an SL folder, or a TOML file with its robot. Recordings: those of
+    `simulate`, with names and units.
 
     \b
     Examples:
@@ -38,6 +39,7 @@ def command(
       linkwright model convert arm/lab.toml slfolder
       linkwright model convert robot.urdf lab.toml --format lab
       linkwright model convert d00012 run.mat
+      linkwright model convert car.lsp car.toml
     """
     from linkwright.recording.files import is_recording
 

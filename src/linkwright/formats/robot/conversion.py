@@ -18,6 +18,7 @@ from linkwright.base.errors import InputError
 from linkwright.base.files import file_exists, write_text
 from linkwright.formats.robot.description import Description, Ignored, LinkShape
 from linkwright.formats.robot.files import (
+    is_autosim,
     read_description,
     robot_format,
     target_format,
@@ -69,6 +70,12 @@ def convert(
     >>> done.format, [entry.what for entry in done.unread]
     ('dh', ['<gazebo>'])
     """
+    if is_autosim(source):
+        from linkwright.formats.autosim.reader import read_autosim
+
+        read = read_autosim(source)
+        done = convert_mechanism(read.mechanism, target, to=to, replace=replace)
+        return dataclasses.replace(done, unread=(*read.ignored, *done.unread))
     key = to or target_format(target)
     if key == "text" and robot_format(source) == "text":
         from linkwright.formats.text.files import open_model

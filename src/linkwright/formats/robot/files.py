@@ -98,13 +98,27 @@ FORMATS: dict[str, RobotFormat] = {
 }
 
 
+AUTOSIM = (".lsp", ".lisp")
+"""Endings of descriptions in AUTOSIM's Lisp, which are models and not robots."""
+
+
 def endings() -> tuple[str, ...]:
     """Return the endings of all files that are read.
 
     >>> ".urdf" in endings()
     True
     """
-    return tuple(dict.fromkeys(ending for form in FORMATS.values() for ending in form.endings))
+    found = [ending for form in FORMATS.values() for ending in form.endings]
+    return tuple(dict.fromkeys((*found, *AUTOSIM)))
+
+
+def is_autosim(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a description in AUTOSIM's Lisp, by its name.
+
+    >>> is_autosim("car.lsp"), is_autosim("car.toml")
+    (True, False)
+    """
+    return Path(path).suffix.lower() in AUTOSIM
 
 
 def robot_format(path: str | os.PathLike[str], content: bytes | None = None) -> str | None:
@@ -168,6 +182,11 @@ def read_mechanism(
         from linkwright.formats.text.files import read_any
 
         return read_any(path, options=options, trust=trust)
+    if is_autosim(path):
+        if options:
+            raise InputError("a description in Lisp has no options", file=path)
+        read: Callable[..., Mechanism] = named("linkwright.formats.autosim.reader:read_lisp")
+        return read(path)
     if options:
         raise InputError("a robot file has no options", file=path)
     from linkwright.formats.robot.to_mechanism import assembled

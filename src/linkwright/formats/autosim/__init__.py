@@ -1,0 +1,1 @@
+"""AUTOSIM: descriptions of multibody systems in its own Lisp (Sayers' thesis, appendix A)."""
