@@ -559,7 +559,7 @@ def test_a_missing_compiler_is_reported_with_a_remedy(monkeypatch: pytest.Monkey
 
 
 def test_what_the_compiler_says_is_passed_on() -> None:
-    with pytest.raises(lw.CompileError, match=r"refused the C source: .*error"):
+    with pytest.raises(lw.CompileError, match=r"rejected the C source: .*error"):
         load_library("int f(void) { return nothing; }")
 
 

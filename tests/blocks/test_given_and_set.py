@@ -73,7 +73,7 @@ class Computed:
             self._all([*(x.magnitude for x in block.forces), *(x.magnitude for x in block.moments)])
 
     def _all(self, exprs: Iterable[Expr]) -> list[Any]:
-        """Return values; what is no parameter has a number that its name gives."""
+        """Return values; what is not a parameter has a number that its name gives."""
         exprs = list(exprs)
         for x in free_symbols(*exprs):
             self.known.setdefault(x, 0.1 + zlib.crc32(x.name.encode()) / 2**32)

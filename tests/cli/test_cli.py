@@ -269,7 +269,7 @@ def test_wrong_values_are_told_in_one_line(
         ("simulate pendulum --force -o there.csv", "there.csv: this is a folder, where no"),
         ("simulate pendulum -o nowhere/run.csv", "nowhere: there is no such folder; make it"),
         ("codegen pendulum -o file.c", "file.c is a file, and a program is a folder"),
-        ("lab open sl-arm --pace -1 -c where", "--pace -1 is no pace; give 0 or more"),
+        ("lab open sl-arm --pace -1 -c where", "--pace -1 is not a pace; give 0 or more"),
         ("lab open sl-arm --tasks wave.py -c where", "wave.py: cannot read: there is no such"),
         ("page pendulum -o nowhere/pendulum.html", "nowhere: there is no such folder; make it"),
     ],

@@ -88,7 +88,7 @@ def test_wrong_files_and_names_are_refused(
     assert "bad.tle:2: the checksum" in refused(capsys, "mount", "passes", str(bad), "--site", SITE)
     said = refused(capsys, "mount", "passes", ORBITS, "--site", SITE, "--satellite", "ISS")
     assert "there is no satellite 'ISS'" in said
-    assert "no time" in refused(
+    assert "not a time" in refused(
         capsys, "mount", "passes", ORBITS, "--site", SITE, "--start", "noon"
     )
     assert "no such file" in refused(capsys, "mount", "passes", ORBITS, "--site", "nowhere.toml")

@@ -102,7 +102,7 @@ def test_a_path_that_cannot_be_is_told_with_its_file(
 
 def test_devices_and_mounts_that_are_none_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mount", "move", "mount-x-y", ORBIT, "--device", "/dev/null"]) == 2
-    assert "no serial port" in capsys.readouterr().err
+    assert "not a serial port" in capsys.readouterr().err
     assert main(["mount", "rotator", "pendulum", "--port", "0"]) == 2
     assert main(["mount", "rotator", "no-such-mount", "--port", "0"]) == 2
     assert main(["mount", "rotator", "stewart", "--port", "0"]) == 2

@@ -900,6 +900,6 @@ def test_what_no_program_can_hold_is_refused(tmp_path: Path) -> None:
     for target in ("c", "python"):
         with pytest.raises(Error, match="'script' is a Python function"):
             codegen(busy_system(), tmp_path / "out", target=target)
-    with pytest.raises(Error, match="fixed steps, and dopri5 has not"):
+    with pytest.raises(Error, match="fixed steps, and dopri5 does not"):
         codegen(busy_system(python=False), tmp_path / "out", methods=["dopri5"])
     assert not (tmp_path / "out").exists()

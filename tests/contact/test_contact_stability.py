@@ -356,10 +356,14 @@ def test_the_command_tells_maps_and_draws(
         ("Kw = 500", "Kw = 1e300", "wrist.toml:6:6: Kw: 1e+300 is out of range"),
         ("Kw = 500", "Kw = 1e20", "the tool swings by"),
         ("0.1, 1.2", "0.5, 0.5", "map.Kp: both ends of the range are 0.5; give two numbers that"),
-        ("Kw = 500", "Kw = 0", "wrist.toml:6:6: Kw: 0 is no Kw; give a number that is positive"),
-        ("a = 0.95", "a = 1", "wrist.toml:7:5: a: 1 is no a; give a number that is from 0 to"),
+        (
+            "Kw = 500",
+            "Kw = 0",
+            "wrist.toml:6:6: Kw: Kw cannot be 0; give a number that is positive",
+        ),
+        ("a = 0.95", "a = 1", "wrist.toml:7:5: a: a cannot be 1; give a number that is from 0 to"),
         ("28 ms", "28 mm", "T"),
-        ("0.1, 1.2", "1.2, 0.1", "map.Kp: 1.2 to 0.1 is no range"),
+        ("0.1, 1.2", "1.2, 0.1", "map.Kp: 1.2 to 0.1 is not a range"),
         ("a = [0.0", "b = [0.0", "a wrist's loop has no parameter 'b'"),
         ("Cw = 3.0", "Cww = 3.0", "wrist.toml:5:1: Cww: unknown key 'Cww'; did you mean 'Cw'?"),
     ],
@@ -385,7 +389,7 @@ def test_bad_files_are_answered_with_place_and_remedy(
         (["--over", "Kp", "--over", "a", "--points", "0"], "0 points along an axis"),
         (["--over", "Kp", "--over", "a", "-o", "map.doc"], "not written as '.doc'"),
         (["-o", "map.png"], "a picture is that of a map"),
-        ([], "wrist.toml:7:5: a: 1 is no a; give a number that is from 0 to below 1"),
+        ([], "wrist.toml:7:5: a: a cannot be 1; give a number that is from 0 to below 1"),
     ],
 )
 def test_bad_arguments_are_answered_with_a_remedy(

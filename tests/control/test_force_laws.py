@@ -265,11 +265,11 @@ def made(**given: Any) -> Hybrid:
     ("given", "words"),
     [
         ({"force": ""}, "force selects no axis; name one or more of x y z rx ry rz"),
-        ({"force": "z w"}, "force names 'w', which is no axis; the axes are x y z rx ry rz"),
+        ({"force": "z w"}, "force names 'w', which is not an axis; the axes are x y z rx ry rz"),
         ({"force": "z z"}, "names an axis twice"),
         ({"force": "y"}, "names y, which its joints do not move; they move x z"),
         ({"push": {"x": 1.0}}, "push of 'hybrid' is given for x, an axis of position"),
-        ({"push": {"up": 1.0}}, "push names 'up', which is no axis"),
+        ({"push": {"up": 1.0}}, "push names 'up', which is not an axis"),
         ({"KF": 1.2}, "stable up to 1 only; lower it, or give forced=True"),
         ({"KF": 2.5, "filter": None}, "law without a filter .* is stable up to 2 only"),
         ({"Kp": 1.1}, "Kp of 'hybrid' is 1.1 along x; .* is stable up to 1 only"),
@@ -285,7 +285,7 @@ def made(**given: Any) -> Hybrid:
         ({"stiffness": [500, 500]}, "stiffness has 2 numbers for 6 axes"),
         ({"axes": "x z ry"}, "has 2 joints for the 3 axes x z ry"),
         ({"wrist": "rum"}, "has no point, body or frame 'rum'; did you mean 'ram'"),
-        ({"wrist": 3}, "3 is no wrist"),
+        ({"wrist": 3}, "3 is not a wrist"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(given: dict[str, Any], words: str) -> None:

@@ -325,7 +325,7 @@ def test_states_that_no_sensor_tells_are_named() -> None:
     phi = [[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.5]]
     found = KalmanFilter(phi, [[0, 1, 0]], 1.0, 1.0, states=["place", "speed", "heat"])
     assert found.unobservable == ("place", "heat")
-    with pytest.raises(DomainError, match=r"no sensor tells place, and.*\[R504\]"):
+    with pytest.raises(DomainError, match=r"no sensor determines place, and.*\[R504\]"):
         SteadyKalmanFilter(phi, [[0, 1, 0]], 1.0, 1.0, states=["place", "speed", "heat"])
     whole, theta, h, q = chain()
     assert KalmanFilter(whole, h, q, SENSOR**2, theta=theta).unobservable == ()

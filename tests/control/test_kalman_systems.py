@@ -337,7 +337,9 @@ def test_what_a_filter_cannot_follow_is_refused_by_number() -> None:
     refused(r"given no rate.*\[R507\]", plant, {"cart.x": 0.1}, rate=None)
     slow = {"cart.x": Measurement(0.1, every=3)}
     refused(r"slower than it.*\[R507\]", plant, slow, "steady", density={"cart.v": 1.0})
-    refused(r"never settles: no sensor tells cart.x.*\[R504\]", _free(), {"cart.v": 0.1}, "steady")
+    refused(
+        r"never settles: no sensor determines cart.x.*\[R504\]", _free(), {"cart.v": 0.1}, "steady"
+    )
     for kind in ("time-varying", "extended"):
         found = lw.control.kalman(_free(), {"cart.v": 0.1}, kind, rate=100)
         assert found.unobservable == ("cart.x",)

@@ -423,7 +423,7 @@ def test_what_has_a_place_and_no_depth_is_no_surface() -> None:
     m = Mechanism("block")
     b = m.body("b", translate="z", mass=2, inertia=0)
     target: Any = DiscTarget(0.1)
-    with pytest.raises(BlockError, match="is no surface"):
+    with pytest.raises(BlockError, match="is not a surface"):
         Contact(m, [b], target, stiffness=1e4)
 
 
@@ -433,7 +433,7 @@ def test_what_has_a_place_and_no_depth_is_no_surface() -> None:
         ((lambda x, y, z: -z), "depth of Wrong returns -"),
         ((lambda x, y, z: (-z, (0, 1))), "return the depth, positive inside, and the outward"),
         ((lambda x, y, z: (-z, (0, "up", 1))), "depth of Wrong returns"),
-        (None, "is no surface"),
+        (None, "is not a surface"),
     ],
 )
 def test_a_wrong_surface_is_refused_in_words(returned: Any, told: str) -> None:

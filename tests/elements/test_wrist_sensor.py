@@ -192,7 +192,7 @@ def test_offsets_and_lengths_are_found_from_known_poses_with_their_confidence() 
     assert before > 0.05
     assert after < 1e-4
     assert len(found.unseen) == 2  # hinges 4 and 6 slide along their own axes without a trace
-    assert all(word.startswith("the measurements do not tell") for word in found.unseen)
+    assert all(word.startswith("the measurements do not determine") for word in found.unseen)
     assert "length4" in " ".join(found.unseen)
 
 

@@ -278,7 +278,7 @@ def test_statistics_count_ticks_missed_and_late_ones(mc: MotorDevice) -> None:
 
 
 def test_the_counter_is_unwrapped_before_the_derivative(mc: MotorDevice) -> None:
-    """MSETENC carries 16 bits, and setting the encoder is no motion."""
+    """MSETENC carries 16 bits, and setting the encoder is not a motion."""
     put(mc, 0, mode=MD_TORQ)
     mc.write([100, 0, 0, 0])
     mc.ioctl(R.MENABLE)

@@ -340,7 +340,7 @@ def test_bad_files_are_named_with_a_remedy(
         (["assemble", "sample.asm"], {"settings": ["n"]}, "write --set NAME=NUMBER"),
         (["assembel", "sample.asm"], {}, "did you mean 'assemble'?"),
         (["run", "sample.code"], {}, "array run takes CODE DATA"),
-        (["run", "data.txt", "data.txt"], {}, "data.txt:1: this is no code of the array"),
+        (["run", "data.txt", "data.txt"], {}, "data.txt:1: this is not code of the array"),
         (["run", "sample.code", "bad.asm"], {}, "bad.asm:1: entry 1 is 'NOP', not a number"),
         (["run", "over.code", "data.txt"], {}, "over.asm:4, pc 1, cycle 1: the program FIFO"),
         (["debug", "sample.code", "data.txt"], {"script": "bad.sim"}, "bad.sim:2: there is no"),

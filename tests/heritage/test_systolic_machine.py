@@ -378,11 +378,11 @@ def test_every_mnemonic_survives_word_and_file() -> None:
         ("A0 = AB1, A2 = AB3, A4 = AB5", "needs more than two phases; make it two instructions"),
         ("@cels NOP", "there is no mask 'cels'"),
         ("mask x = rows 0..3", "0 is out of 1..16"),
-        ("mask x = lines 3", "is no mask; write `mask NAME"),
+        ("mask x = lines 3", "is not a mask; write `mask NAME"),
         ("queue q rising 3", "no queue is 'rising'"),
         ("queue q ascending", "has no number of rows"),
         ("queue q constant 2", "a constant queue has one"),
-        ("queue q ascending 2 output 17", "17 words are no row; 0 to 16"),
+        ("queue q ascending 2 output 17", "17 words are not a row; 0 to 16"),
         ("queue q ascending 5000", "does not fit in data memory"),
         ("queue a ascending 3\nqueue b ascending 2 at 2", "the queues 'a' and 'b' overlap"),
         ("fifo read = x", "there is no queue 'x'"),
@@ -421,7 +421,7 @@ def test_a_damaged_code_file_is_refused(spoil: str) -> None:
     text = assemble("x: NOP").text()
     with pytest.raises(InputError, match=r"c\.code"):
         read_code(text + spoil + "\n", file="c.code")
-    with pytest.raises(InputError, match="this is no code of the array; make it with"):
+    with pytest.raises(InputError, match="this is not code of the array; make it with"):
         read_code(spoil)
 
 

@@ -352,7 +352,7 @@ def test_goals_that_are_none_are_refused() -> None:
     lab = StandIn()
     with pytest.raises(InputError, match="did you mean 'R_HAND'"):
         lab.start("goto-cart", True, targets={"R_HAN": HAND})
-    with pytest.raises(InputError, match="no goal of an end-effector"):
+    with pytest.raises(InputError, match="not a goal of an end-effector"):
         goal_numbers([1, 2])
     with pytest.raises(InputError, match="quaternion of length 2"):
         goal_numbers([0, 0, 0, 2, 0, 0, 0])

@@ -27,7 +27,7 @@ def test_each_thing_is_plain_data_in_the_order_of_drawing() -> None:
 
 def test_what_cannot_be_drawn_is_refused_in_words() -> None:
     scene = Drawing()
-    with pytest.raises(InputError, match="no point in space"):
+    with pytest.raises(InputError, match="not a point in space"):
         scene.sphere((0, math.nan, 0))
     with pytest.raises(InputError, match="did you mean 'yellow'"):
         scene.sphere((0, 0, 0), color="yelow")

@@ -339,15 +339,15 @@ def test_a_robot_refuses_what_it_does_not_understand(config: LabConfig) -> None:
             link.connect((place.path, place.port))
             link.send(b"hello")
             found = read_greeting(link.recv(65536))
-        assert (found.word, found.reason) == ("refused", "this is no greeting of a driver")
+        assert (found.word, found.reason) == ("refused", "this is not a greeting of a driver")
 
 
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("udp://127.0.0.1", "no host and port"),
-        ("udp://127.0.0.1:99999", "no host and port"),
-        ("unix://arm", "no path of a socket"),
+        ("udp://127.0.0.1", "not a host and port"),
+        ("udp://127.0.0.1:99999", "not a host and port"),
+        ("unix://arm", "not a path of a socket"),
         ("shm://../arm", "names no shared memory"),
         ("python:arm.py", "no class"),
         ("upd://127.0.0.1:9", "did you mean udp"),

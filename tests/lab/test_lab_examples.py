@@ -126,7 +126,7 @@ def test_drawing_is_never_in_the_control_path(lab: Lab, monkeypatch: pytest.Monk
     found = picture(lab)
     assert "test_lab_examples.py" in found.mistake
     assert "draw of the task 'painter' failed" in found.mistake
-    assert "no point in space" in found.mistake
+    assert "not a point in space" in found.mistake
     lab.run(0.5)
     assert lab.task == "painter"
     assert lab.values("task.ticks")[0][0] == 479

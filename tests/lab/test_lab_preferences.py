@@ -175,7 +175,7 @@ def _recorded(*names: str, last: float = 0.0) -> Recording:
         (_recorded("A_th", "CC_th"), "f.traj: the column 'CC_th' is of no joint.*mean 'C'"),
         (_recorded("x", "y"), "no column is the position of a joint; call columns A_th"),
         (_recorded("A_thd"), "A has no positions; add a column A_th"),
-        (_recorded("A", last=math.nan), "sample 3 of A_th is no finite number"),
+        (_recorded("A", last=math.nan), "sample 3 of A_th is not a finite number"),
         (Recording([0, 1, 3], [Channel("A")], np.zeros((3, 1))), "at even times"),
         (Recording([0], [Channel("A")], np.zeros((1, 1))), "at least two samples"),
     ],
@@ -198,7 +198,7 @@ def test_trajectories_that_cannot_be_are_named(recording: Recording, message: st
         ("B_ht 1 0 1 1 1", "did you mean 'B_th'"),
         ("A 1 0 1 1 1\nA 1 0 1 1 1", "f.sine:2: A is given twice"),
         ("A 1 0 1 0 -1", "a frequency below 0"),
-        ("A 1 nan 1 1 1", "nan among the sines of A is no finite number"),
+        ("A 1 nan 1 1 1", "nan among the sines of A is not a finite number"),
     ],
 )
 def test_sines_that_cannot_be_are_named(text: str, message: str) -> None:
@@ -210,9 +210,9 @@ def test_sines_that_cannot_be_are_named(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("PREDIT 1", "f.pp:1: 'PREDIT' is no keyword.*did you mean 'PREDICT'"),
+        ("PREDIT 1", "f.pp:1: 'PREDIT' is not a keyword.*did you mean 'PREDICT'"),
         ("\nBLOB1_BUTER 1", "f.pp:2: .*did you mean 'BLOB1_BUTTER'"),
-        ("BLOB0_BUTTER 1", "is no keyword"),
+        ("BLOB0_BUTTER 1", "is not a keyword"),
         ("PREDICT -1", "PREDICT is below 0"),
         ("PREDICT 1\nPREDICT 1", "f.pp:2: PREDICT is given twice, first in line 1"),
         ("BLOB7_ACCELERATION 0 0 0", "of blob 7, and there are 6"),

@@ -444,7 +444,7 @@ def test_a_base_that_floats_and_further_sensors_are_told_by_the_robot(
     assert rerun(read_recording(path)).difference is None
     with serving(config, "udp://127.0.0.1:0") as robot:
         plain = replace(whole, misc_sensors=())
-        with pytest.raises(Error, match="base floats, and the robot tells nothing of its own"):
+        with pytest.raises(Error, match="base floats, and the robot sends nothing of its own"):
             driver_at(robot.url, driver_layout(plain)).open()
 
 

@@ -178,7 +178,7 @@ def test_unknown_names_are_told_with_the_nearest(lab: Lab, tmp_path: Path) -> No
 
 def test_what_cannot_be_recorded_is_refused_in_words(lab: Lab) -> None:
     recorder = lab.recorder
-    with pytest.raises(InputError, match=r"500 Hz is no whole part of the 960 Hz.*take 480 Hz"):
+    with pytest.raises(InputError, match=r"500 Hz is not a whole part of the 960 Hz.*take 480 Hz"):
         recorder.configure(rate=500)
     with pytest.raises(InputError, match="more than 0"):
         recorder.configure(rate=0)

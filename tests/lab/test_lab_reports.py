@@ -263,7 +263,7 @@ def test_names_that_are_no_laboratory_say_what_there_is(
 
 @pytest.mark.parametrize("word", ["nan", "-inf"])
 def test_sines_that_are_no_finite_numbers_are_named(word: str) -> None:
-    with pytest.raises(InputError, match=f"line 2: {word} among the sines of R_EB is no finite"):
+    with pytest.raises(InputError, match=f"line 2: {word} among the sines of R_EB is not a finite"):
         parse_sines(f"R_EB 1 1.5\n0.1 {word} 1", ["R_EB"])
 
 

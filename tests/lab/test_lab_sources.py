@@ -253,7 +253,7 @@ def test_what_a_robot_says_and_a_laboratory_leaves_out_is_told() -> None:
 def test_an_end_effector_at_no_vertex_is_refused(tmp_path: Path) -> None:
     common = _copy(tmp_path) / "SL_user_common.c"
     common.write_text(common.read_text().replace("{0, HAND}", "{0, HADN}"))
-    with pytest.raises(InputError, match="'HADN', which is no vertex; did you mean 'HAND'"):
+    with pytest.raises(InputError, match="'HADN', which is not a vertex; did you mean 'HAND'"):
         lab_config(common.parent)
 
 

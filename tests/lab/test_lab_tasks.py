@@ -164,11 +164,11 @@ class Odd(Task):
         ("desired.speed = 1", False, "there is no desired.speed"),
         ("state.q = 1", False, "state.q is what it is"),
         ("state.cart['HEAD'].x", False, "no end-effector is called 'HEAD'; did you mean 'HAND'"),
-        ("desired.q = 'left'", False, "desired.q is set to 'left', which is no number"),
+        ("desired.q = 'left'", False, "desired.q is set to 'left', which is not a number"),
         ("self.gain = 2", False, "changes its parameter gain in run"),
         ("if self.gain > 1: desired.q = 0", True, "the truth of the expression"),
         ("desired.q = 1.0 if self.gain == 1 else 2.0", True, r"compares self.gain with =="),
-        ("self.total = t", True, "changes self.total in run, which is no declared state"),
+        ("self.total = t", True, "changes self.total in run, which is not a declared state"),
         ("desired.q = np.sin(t)", True, "no callable sin method"),
     ],
 )
@@ -196,7 +196,9 @@ def test_a_native_task_that_changes_itself_in_place_is_refused(tmp_path: Path) -
         def run(self, t: Any, state: Any, desired: Any) -> None:
             self.seen.append(t)
 
-    with pytest.raises(InputError, match=r"changes self.seen, which is no declared state") as found:
+    with pytest.raises(
+        InputError, match=r"changes self.seen, which is not a declared state"
+    ) as found:
         task_function(Listing(), layout())
     assert re.match(rf"{re.escape(str(HERE))}:\d+: ", str(found.value))
 

@@ -369,7 +369,7 @@ def test_the_base_is_told_in_the_world() -> None:
 
 
 def test_cameras_that_cannot_be_are_refused() -> None:
-    with pytest.raises(InputError, match="one camera does not tell how far"):
+    with pytest.raises(InputError, match="one camera does not determine how far"):
         cameras_of(lab(vision=VisionConfig(cameras=1)))
     with pytest.raises(InputError, match="3 cameras, and 2 are placed"):
         VisionServo(config(cameras=3))

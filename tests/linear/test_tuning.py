@@ -155,7 +155,7 @@ def test_gains_put_the_crossover_where_it_was_asked() -> None:
     ("call", "message"),
     [
         (lambda: step_measures([0, 1], [0, 1]), "at least 5"),
-        (lambda: step_measures(np.arange(9), np.ones(9)), "no step"),
+        (lambda: step_measures(np.arange(9), np.ones(9)), "not a step"),
         (lambda: step_measures([0, 0, 1, 2, 3], [1, 2, 3, 4, 5]), "rise"),
         (lambda: step_measures("abc", [1]), "numbers"),
         (lambda: fit_sine(np.arange(9) / 100, np.ones(9), 1.0), "too few"),

@@ -37,7 +37,7 @@ MACHINES: dict[str, tuple[int, int, Mapping[str, float]]] = {
 
 
 def start_of(machine: ParallelMachine) -> dict[str, float]:
-    """Return all coordinates at the start; a quaternion without values is no turn."""
+    """Return all coordinates at the start; a quaternion without values is not a turn."""
     m = machine.mechanism
     return {
         q.name: m.initial.get(q.name, float(q.name.endswith(".e0"))) for q in machine.coordinates

@@ -289,7 +289,7 @@ def test_the_driver_drives_an_indexer_on_a_pseudo_terminal() -> None:
             line.close()
     with pytest.raises(IndexerError, match="cannot open"):
         SerialLine("/nowhere/at/all")
-    with pytest.raises(IndexerError, match="no serial port"):
+    with pytest.raises(IndexerError, match="not a serial port"):
         SerialLine("/dev/null")
 
 

@@ -228,7 +228,7 @@ def test_a_site_comes_from_a_file_with_its_mask(tmp_path: Path) -> None:
         lw.mounts.read_site(path)
     path.write_text('format = 1\nlatitude = 1\nlongitude = 1\nmask = "horizon.csv"\n')
     (tmp_path / "horizon.csv").write_text("0, 5\n90\n")
-    with pytest.raises(lw.InputError, match=r"horizon\.csv:2: '90' is no pair"):
+    with pytest.raises(lw.InputError, match=r"horizon\.csv:2: '90' is not a pair"):
         lw.mounts.read_site(path)
 
 

@@ -173,7 +173,7 @@ def test_texts_may_call_foreign_functions() -> None:
 
 
 def test_unknown_names_become_parameters_and_given_ones_do_not() -> None:
-    """Inputs, that foreign code sets, are no parameters; names differ by case, as in Python."""
+    """Inputs, that foreign code sets, are not parameters; names differ by case, as in Python."""
     m = Mechanism("m")
     b = m.body("b", translate="x", mass=1)
     m.input("w")

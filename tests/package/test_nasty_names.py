@@ -1,4 +1,4 @@
-"""Names that are no identifiers, or words of C or Python, through every backend and writer."""
+"""Names that are not identifiers, or words of C or Python, through every backend and writer."""
 
 import keyword
 import re

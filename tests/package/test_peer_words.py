@@ -64,7 +64,7 @@ def test_what_the_table_names_is_there() -> None:
         assert name is not None, word
         assert attrgetter(name[0])(lw) is not None, word
     assert set(COMMANDS.values()) <= set(OURS)
-    assert not set(COMMANDS) & set(ALIASES), "an old name of ours is no word of another tool"
+    assert not set(COMMANDS) & set(ALIASES), "an old name of ours is not a word of another tool"
 
 
 @pytest.mark.parametrize("first", [t["first"] for t in TASKS if t["on"] == "cli"])

@@ -175,7 +175,7 @@ def test_what_is_no_polynomial_is_refused_by_its_name() -> None:
     m.constrain_position(sqrt(1 + x**2) - y, name="a bent slot")
     m.actuate("b")
     m.set_platform(a)
-    with pytest.raises(NotPolynomialError, match="'a bent slot' is no polynomial: 'sqrt'"):
+    with pytest.raises(NotPolynomialError, match="'a bent slot' is not a polynomial: 'sqrt'"):
         polynomials(parallel_machine(m))
 
 

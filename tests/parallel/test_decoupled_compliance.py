@@ -281,7 +281,7 @@ def test_modal_frequencies_are_those_of_the_simulated_platform() -> None:
         (lambda: synthesize(0.5, 0.2, diagonals={"w": 1.0}), "no axis 'w'"),
         (lambda: synthesize(0.5, 0.2, starts=0), "0 starts"),
         (lambda: link_distances(mechanism_1(a=1.0, h=1.0), np.eye(3)), "4 by 4"),
-        (lambda: link_distances(mechanism_1(a=1.0, h=1.0), 2 * np.eye(4)), "no rotation"),
+        (lambda: link_distances(mechanism_1(a=1.0, h=1.0), 2 * np.eye(4)), "not a rotation"),
     ],
 )
 def test_what_means_nothing_is_refused(call: Any, words: str) -> None:

@@ -211,7 +211,7 @@ def test_bad_displacements_are_named() -> None:
         displacement_program("homogeneous", "add")
     with pytest.raises(ShapeError, match="three numbers"):
         displacement("homogeneous", np.eye(3), [0.0])
-    with pytest.raises(InputError, match="is none"):
+    with pytest.raises(InputError, match="is not a rotation matrix"):
         displacement("homogeneous", np.diag([1.0, 1.0, -1.0]), [0.0, 0.0, 0.0])
     with pytest.raises(ShapeError, match="six numbers"):
         mutual_moment([1.0, 0.0, 0.0], np.ones(6))

@@ -51,7 +51,7 @@ def test_working_modes_are_joined_and_assemblies_are_not(machine: lw.Mechanism) 
     apart = connect_poses(machine, q, other, output="position", step=0.4)
     assert apart.joined is False
     assert apart.words.startswith("not joined on this grid")
-    assert "a grid is no proof" in apart.words
+    assert "a grid is not a proof" in apart.words
 
 
 def test_a_working_mode_is_left_only_through_type_1(machine: lw.Mechanism) -> None:

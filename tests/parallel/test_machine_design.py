@@ -123,7 +123,7 @@ def test_what_cannot_be_designed_is_refused_in_words() -> None:
         ('[goal]\nleast = "effort"\nlargest = "x"\n[variables]\nh = [0, 1]', "one goal"),
         ('[goal]\nleast = "effort"\n[variables]\nhh = [0, 1]', "4:1"),
         ('[goal]\nleast = "effort"\n[variables]\nh = ["1 kg", 1]', "kg"),
-        ('[goal]\nleast = "effort"\n[variables]\nh = [1, 0]', "no range"),
+        ('[goal]\nleast = "effort"\n[variables]\nh = [1, 0]', "not a range"),
         ('[gaol]\nleast = "effort"', "did you mean 'goal'"),
     ],
 )

@@ -246,6 +246,6 @@ def test_dimensions_that_measurements_do_not_tell_are_named() -> None:
     m.actuate("arm")
     m.defaults(a=1.0, b=1.0)
     found = calibrate(m, {"arm": 0.0}, ["a", "b"], [[0.0], [1.0]], places=[[2.2, 0, 0]] * 2)
-    assert found.unseen == ("the measurements do not tell +1 a -1 b",)
+    assert found.unseen == ("the measurements do not determine +1 a -1 b",)
     with pytest.raises(InputError, match="nothing was measured"):
         calibrate(m, {"arm": 0.0}, ["a"], [[0.0]])

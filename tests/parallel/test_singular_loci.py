@@ -171,11 +171,11 @@ def test_loci_refuse_what_is_no_curve(truss: Mechanism) -> None:
     m = truss
     with pytest.raises(lw.Error, match="type 1 or type 2, not 'type 4'"):
         singular_loci(m, "type 4")
-    with pytest.raises(lw.Error, match="goes from 90 to 0, which is no range"):
+    with pytest.raises(lw.Error, match="goes from 90 to 0, which is not a range"):
         singular_loci(m, over={"zenith": (90, 0)})
     with pytest.raises(lw.Error, match="moves in 1 ways, and singular poses are a curve"):
         singular_loci(m, hold={"e": 1.6})
     with pytest.raises(lw.Error, match="did you mean 'lower"):
         singular_loci(m, over={"lower": (0, 1), "e": (1, 2)})
-    with pytest.raises(lw.Error, match="is no plane"):
+    with pytest.raises(lw.Error, match="is not a plane"):
         singular_loci(m, over={"e": (1, 2)})

@@ -110,7 +110,7 @@ def test_a_fit_becomes_an_entry_of_a_catalog() -> None:
     assert pytest.approx(found["motor.R"].value) == entry.R
     assert entry.friction == pytest.approx(found["motor.coulomb"].value)
     assert "6001 samples at 1000 Hz" in entry.source
-    with pytest.raises(IdentificationError, match=r"does not tell continuous, peak.*\[R654\]"):
+    with pytest.raises(IdentificationError, match=r"does not determine continuous, peak.*\[R654\]"):
         found.catalog_entry("shoulder")
 
 
@@ -176,7 +176,7 @@ def test_what_a_recording_does_not_tell_is_refused_by_number() -> None:
     broken = Recording(
         run.times, run.channels, np.where(np.arange(len(run))[:, None] == 7, np.nan, run.data)
     )
-    with pytest.raises(IdentificationError, match=r"no numbers.*\[R651\]"):
+    with pytest.raises(IdentificationError, match=r"not numbers.*\[R651\]"):
         fit_drive(broken, drive())
-    with pytest.raises(IdentificationError, match=r"motor.J, joint.load.J apart.*\[R653\]"):
+    with pytest.raises(IdentificationError, match=r"motor.J, joint.load.J;.*\[R653\]"):
         fit_drive(run, drive(), free=["motor.J", "load.J"])

@@ -218,7 +218,7 @@ def test_the_arm_passes_the_pole_of_its_wrist() -> None:
 def test_bad_wrists_are_named() -> None:
     with pytest.raises(ShapeError, match="3 x 3"):
         primary_angles(np.zeros(3))
-    with pytest.raises(InputError, match="is none"):
+    with pytest.raises(InputError, match="is not one"):
         primary_angles(np.diag([1.0, 1.0, -1.0]))
     with pytest.raises(InputError, match="not finite"):
         secondary_angles(np.full((3, 3), math.nan), 0.0)

@@ -380,7 +380,7 @@ def ask(transform: Array | None = None, seed: int = 0) -> Answers:
     [
         (lambda: Uniform(-0.01, 0.02), "above 0"),
         (lambda: Uniform(0.03, 0.02), "shortest first"),
-        (lambda: Bernoulli(0.01, 0.02, p=1.5), "no probability"),
+        (lambda: Bernoulli(0.01, 0.02, p=1.5), "not a probability"),
         (lambda: Mixture([Uniform(0.01, 0.02)], [0.5]), "add up to"),
         (lambda: Recorded([0.01, -0.02]), "interval 2 of the record is -0.02 s"),
         (lambda: Recorded([]), "says nothing"),
@@ -398,12 +398,12 @@ def ask(transform: Array | None = None, seed: int = 0) -> Answers:
         (lambda: ask().cost([1, 0], np.eye(3)), r"weight of shape \(3, 3\) does not fit 2 states"),
         (lambda: ask().cost([1, 0], np.eye(2), np.eye(2)), "does not fit 1 inputs"),
         (lambda: ask().cost([1, 0, 0], np.eye(2)), "start of 3 numbers"),
-        (lambda: ask(seed=-1), "a seed of -1"),
-        (lambda: KINDS["lost"].draw(1, 1, seed=-1), "a seed of -1"),
-        (lambda: KINDS["recorded"].draw(1, 1, seed=-1), "a seed of -1"),
+        (lambda: ask(seed=-1), "the seed is -1"),
+        (lambda: KINDS["lost"].draw(1, 1, seed=-1), "the seed is -1"),
+        (lambda: KINDS["recorded"].draw(1, 1, seed=-1), "the seed is -1"),
         (lambda: random_runs(PLANT, KINDS["uniform"], GAIN, [1, 0, 0]), "start of 3 numbers"),
         (lambda: random_runs(PLANT, KINDS["uniform"], GAIN, [1, 0], until=0), "no intervals"),
-        (lambda: Loop([[0, 1], [0, 0]], [0, 1], integral=[[float("nan"), 0]]), "no numbers"),
+        (lambda: Loop([[0, 1], [0, 0]], [0, 1], integral=[[float("nan"), 0]]), "not numbers"),
         (
             lambda: Loop([[1.0]], [[1.0]]).answers(Uniform(1000, 2000), [[-2.0]]),
             "grows beyond all numbers",
@@ -443,7 +443,7 @@ def test_an_unstable_loop_has_no_cost_and_a_verdict() -> None:
     ),
 )
 def test_what_neither_grows_nor_dies_out_is_not_proven(loop: Loop, gain: list[list[float]]) -> None:
-    """Rounding is no proof: an integrator without a controller stays where it is."""
+    """Rounding is not a proof: an integrator without a controller stays where it is."""
     at = Uniform(0.010, 0.020)
     found = loop.answers(at, gain, streams=4, steps=256)
     assert not found.stable

@@ -469,5 +469,5 @@ def test_what_cannot_be_taken_is_refused_by_name_and_counted(
     assert told.value.name == name
     assert len(coordinator.objects(good.time)) == len(before)
     assert coordinator.sensors(good.time)[0].refused == {name: 1}
-    with pytest.raises(RefusedError, match="told before"):
+    with pytest.raises(RefusedError, match="reported before"):
         coordinator.take(good, good.time)

@@ -315,7 +315,7 @@ def test_speeds_are_shares_or_have_a_unit(hand: ArmHand, monkeypatch: pytest.Mon
     assert (share("1.5 rad/s"), share(0.1), share("60 deg/s")) == (0.5, 0.1, math.pi / 9)
     with pytest.raises(lw.InputError, match=r"a speed of 4 rad/s is not above 0 and at most 3"):
         share("4 rad/s")
-    with pytest.raises(lw.InputError, match=r"is no speed of plane; give a share"):
+    with pytest.raises(lw.InputError, match=r"is not a speed of plane; give a share"):
         share("0.2 m/s")
     with pytest.raises(lw.server.RefusedError, match=r"elbow of 'plane' goes with 3 rad/s at most"):
         hand.jog([0.0, 10.0])

@@ -114,7 +114,7 @@ def test_a_wrench_is_fused_as_places_are() -> None:
     [
         (lambda: lw.server.sensor(conveyor, 0), "rate"),
         (lambda: lw.server.sensor(conveyor, 10, kind="posse"), "did you mean 'pose'"),
-        (lambda: lw.server.sensor(cast(Any, 7), 10), "is no function"),
+        (lambda: lw.server.sensor(cast(Any, 7), 10), "is not a function"),
         (lambda: lw.server.sensor(conveyor, 10).seen(0), "covariance of 0 numbers"),
         (lambda: lw.server.sensor(lambda t: (t,), 10, covariance=1).seen(0), "has 1 numbers"),
         (lambda: lw.server.sensor(lambda t: "x", 10, covariance=1).seen(0), "return numbers"),
@@ -140,7 +140,7 @@ def test_observations_survive_the_wire() -> None:
     with pytest.raises(RefusedError) as told:
         unpack_observation(key_of(one), bytes(data))
     assert told.value.name == "checksum"
-    with pytest.raises(RefusedError, match="no key"):
+    with pytest.raises(RefusedError, match="not a key"):
         unpack_observation("linkwright/as/x/observe/smell/world/-", bytes(data))
 
 

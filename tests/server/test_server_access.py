@@ -180,7 +180,7 @@ def test_beyond_loopback_clients_are_named(tmp_path: Path) -> None:
         open_session(
             listen="tls/127.0.0.1:0", clients=CLIENTS, credentials=Credentials("nope", "", "")
         )
-    with pytest.raises(InputError, match=r"'comand' is no right .*; did you mean 'command'"):
+    with pytest.raises(InputError, match=r"'comand' is not a right .*; did you mean 'command'"):
         Client("alice", ["comand"])
     with pytest.raises(InputError, match="cannot be the name of a client"):
         Client("al/ice")

@@ -1,4 +1,4 @@
-"""Clients that fall silent, networks that fail, and bytes that are no messages.
+"""Clients that fall silent, networks that fail, and bytes that are not messages.
 
 Times of stops are counted in the ticks of the cell's own log.
 """

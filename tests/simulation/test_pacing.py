@@ -138,7 +138,7 @@ def test_a_loop_that_is_far_behind_does_not_try_to_catch_up() -> None:
 
 
 def test_a_loop_that_catches_up_runs_every_tick_that_was_due() -> None:
-    """None is missed, and ticks that are late for another's sake are no overruns."""
+    """None is missed, and ticks that are late for another's sake are not overruns."""
     loop = PacedLoop(session(), priority=False)
     loop.set_speed(1.0, "catch-up")
     loop._put("next", time.monotonic_ns() - 2_000_000_000)

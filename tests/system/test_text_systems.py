@@ -589,5 +589,5 @@ def test_a_member_may_be_made_with_another_by_its_name() -> None:
     law = elements.WristPotentiometers(wrist)
     lonely.add(law, rate=10)
     lonely.members.pop("wrist")
-    with pytest.raises(lw.Error, match="'wrist' that a member is made with is no member"):
+    with pytest.raises(lw.Error, match="'wrist' that a member is made with is not a member"):
         lw.write_model(lonely)

@@ -59,7 +59,7 @@ def angle(v1: Vector, v2: Vector, v3: Vector | None = None) -> Expr:
 
 
 def project_on_plane(v: Vector, normal: Vector) -> Vector:
-    """Return the part of a vector that lies in the plane at right angles to another one.
+    """Return the part of a vector that is in the plane at right angles to another one.
 
     >>> from linkwright.algebra import Frame, symbols
     >>> x, y, z = symbols("x y z")

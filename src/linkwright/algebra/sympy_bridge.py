@@ -204,7 +204,7 @@ def _back(sympy: Any, node: Any, known: Mapping[Any, Expr]) -> Expr:
     if not node.args and node.is_number and node.is_extended_real:
         return as_expr(float(node))
     if not node.args:
-        raise ExprError(f"{node} is no real number")
+        raise ExprError(f"{node} is not a real number")
     if isinstance(node, sympy.Piecewise):
         *pairs, last = node.args
         result = known[last.args[0]]

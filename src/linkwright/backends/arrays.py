@@ -2,7 +2,7 @@
 
 In primitive code a scanned array is a list of values. Mostly these are the entries of an input in
 even steps, the results of one earlier loop in its order or backward, or numbers; a loop can read
-those in place. Everything else is copied to an array before the loop. Where results of calls lie in
+those in place. Everything else is copied to an array before the loop. Where results of calls are in
 arrays too, loops read them in place, and calls take whole arrays as they are.
 """
 

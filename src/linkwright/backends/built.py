@@ -20,7 +20,7 @@ MOST = 2**62
 
 
 def whole(what: str, number: Any, least: int = 0, most: int = MOST) -> int:
-    """Return a number as the integer that it is, or refuse it.
+    """Return a number as the integer that it is, or reject it.
 
     >>> whole("the stride", 2.0, 1)
     2
@@ -38,7 +38,7 @@ def whole(what: str, number: Any, least: int = 0, most: int = MOST) -> int:
 
 
 def require_sizes(what: str, given: Sequence[object], built: Sequence[object]) -> None:
-    """Refuse arrays of other sizes or shapes than native code was built for.
+    """Reject arrays of other sizes or shapes than native code was built for.
 
     >>> require_sizes("the function 'wave'", [1, 300], [1, 293])
     Traceback (most recent call last):
@@ -50,15 +50,15 @@ def require_sizes(what: str, given: Sequence[object], built: Sequence[object]) -
 
 
 def require_places(what: str, places: NDArray[Any] | Sequence[int], count: int) -> None:
-    """Refuse places outside an array of so many entries.
+    """Reject places outside an array of so many entries.
 
     >>> require_places("the tick", [0, 3], 3)
     Traceback (most recent call last):
         ...
-    linkwright.ShapeError: the tick goes by place 3, and there are 3, from 0 on
+    linkwright.ShapeError: the tick uses place 3, and there are 3, from 0 on
     """
     found = np.asarray(places)
     sound = found.dtype.kind in "iu" or not found.size
     wrong = found[(found < 0) | (found >= count)] if sound else found
     if wrong.size:
-        raise ShapeError(f"{what} goes by place {wrong.flat[0]}, and there are {count}, from 0 on")
+        raise ShapeError(f"{what} uses place {wrong.flat[0]}, and there are {count}, from 0 on")

@@ -114,7 +114,7 @@ class Kernel:
     def batch(self) -> Callable[..., Any]:
         """The function over a leading axis: `batch(*inputs, out=None, size=None, threads=1)`.
 
-        Which memory layouts are fast is told in `linkwright.backends.llvm.batch`.
+        Which memory layouts are fast is described in `linkwright.backends.llvm.batch`.
         """
         return self._compiled.batch
 

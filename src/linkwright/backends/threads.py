@@ -9,7 +9,7 @@ from linkwright.base.errors import ShapeError
 
 
 def checked_threads(threads: SupportsIndex) -> int:
-    """Return a number of threads; what is none is an error.
+    """Return a number of threads; another one is an error.
 
     >>> checked_threads(2)
     2

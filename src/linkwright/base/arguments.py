@@ -1,7 +1,7 @@
 """What public functions say to an argument of a wrong kind.
 
 `worded` costs nothing where a call succeeds. Where it ends in a raw error of Python, the arguments
-are compared with their annotations: one that does not fit is refused by name. Where all fit, the
+are compared with their annotations: one that does not fit is rejected by name. Where all fit, the
 error is a defect of the function itself, and is let through.
 """
 
@@ -38,7 +38,7 @@ _HOLDERS = (list, tuple, Sequence, Iterable)
 
 
 def worded(function: Function) -> Function:
-    """Let a function refuse arguments of a wrong kind in our words.
+    """Let a function reject arguments of a wrong kind in our words.
 
     >>> @worded
     ... def half(x: float) -> float:

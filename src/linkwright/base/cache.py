@@ -1,6 +1,6 @@
 """Object code on disk, so that a kernel that was built once is ready in milliseconds.
 
-Object code is executable content, so an entry is trusted only when it lies in a folder that belongs
+Object code is executable content, so an entry is trusted only when it is in a folder that belongs
 to the user and that nobody else may enter (mode 0700), when the file belongs to the user too, and
 when header, key, length and digest agree. Anything else is a miss: the entry is built again and
 replaced. An entry holds no address of any process.
@@ -182,7 +182,7 @@ def known(key: bytes, read: Callable[[Any], T]) -> T | None:
 
 
 def keep(key: bytes, data: Any) -> None:
-    """Store plain data under a key; None is none."""
+    """Store plain data under a key; None is not stored."""
     store = open_cache()
     if store is not None and data is not None:
         store.put(key, json.dumps(data).encode())

@@ -62,7 +62,7 @@ class Companion(Closable):
         return next((line for line in reversed(lines) if line.strip()), "")
 
     def look(self) -> Iterator[str]:
-        """Start it anew where it has ended, after a pause; yield lines that tell of it."""
+        """Start it anew where it has ended, after a pause; yield lines that report it."""
         now = time.monotonic()
         if not self.ended:
             return
@@ -75,7 +75,7 @@ class Companion(Closable):
             self._again, self.process = 0.0, self._started()
 
     def tell_end(self) -> None:
-        """Tell it to end, and do not wait for that."""
+        """Ask it to end, and do not wait for that."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         else:

@@ -28,7 +28,7 @@ LARGEST = 32 * 2**20
 
 
 def path_of(given: object, what: str = "a file") -> Path:
-    """Return a path that is given as a text or a path; anything else is refused.
+    """Return a path that is given as a text or a path; anything else is rejected.
 
     >>> path_of("a.toml").name
     'a.toml'
@@ -55,7 +55,7 @@ class OpenedFile(os.PathLike[str]):
 def own_folder(folder: Path, remedy: str) -> Path:
     """Return a folder that belongs to this user alone; it is made where it is missing.
 
-    A link, a folder of somebody else's and one that others may enter are refused.
+    A link, a folder of somebody else's and one that others may enter are rejected.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -187,7 +187,7 @@ def write_with(
     A symbolic link is followed. The contents are on the disk before the name is, and the name is
     when this returns. A file that is replaced keeps its mode, a new one has that of the umask. To a
     pipe or a character device the contents are written when they are complete; a folder, a socket
-    or a disk is refused.
+    or a disk is rejected.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ A block is described as a mechanism is: it owns its symbols, and every part of i
 - `output`: computed from inputs, states and memory as they are *before* the update. Outputs of a
   sampled block hold until its next instant (a zero-order hold).
 
-The rate is part of what a block is: what needs instants (noise, delays, the period) refuses to be
+The rate is part of what a block is: what needs instants (noise, delays, the period) rejects to be
 added without a rate.
 """
 
@@ -151,7 +151,7 @@ class Block(BlockWorkspace):
             unit: its unit.
             sign: "positive" or "nonzero" where that is promised.
             doc: what it is.
-            least: the smallest value that makes sense; a smaller one is refused, here and where a
+            least: the smallest value that makes sense; a smaller one is rejected, here and where a
                 run gives it another value.
             most: the greatest.
 
@@ -172,7 +172,7 @@ class Block(BlockWorkspace):
         return made
 
     def require(self, holds: Value, why: str = "") -> None:
-        """Refuse values of parameters for which a relation does not hold, here and in runs.
+        """Reject values of parameters for which a relation does not hold, here and in runs.
 
         Args:
             holds: such as `low < high`, of parameters, of the period, and of inputs while nothing
@@ -198,7 +198,7 @@ class Block(BlockWorkspace):
         known = {p.symbol: p.value for p in self.parameters.values()} | dict(more or {})
         for x in free_symbols(read):
             if x not in known:
-                raise BlockError(f"{what} depends on {x}, which is no parameter of it")
+                raise BlockError(f"{what} depends on {x}, which is not a parameter of it")
         return known
 
     def noise(self, name: str = "noise") -> Expr:
@@ -356,7 +356,7 @@ class Block(BlockWorkspace):
     def _follow(self, table: dict[Expr, BlockState], state: Expr, value: Value, what: str) -> None:
         known = table.get(state)
         if known is None:
-            raise BlockError(f"{state} is no {what} of the block {self.name!r}")
+            raise BlockError(f"{state} is not a {what} of the block {self.name!r}")
         table[state] = BlockState(state, self.expr(value), known.initial, known.unit, known.doc)
 
     # -- what comes out ----------------------------------------------------------------------------
@@ -479,7 +479,7 @@ class Block(BlockWorkspace):
             yield from (value for _, value in crossing.resets)
 
     def check_rate(self, rate: Rate) -> None:
-        """Refuse a rate with which the block makes no sense."""
+        """Reject a rate with which the block makes no sense."""
         if isinstance(rate, Continuous) and self.needs_rate:
             raise BlockError(
                 f"block {self.name!r} works at instants, but it was given no rate",

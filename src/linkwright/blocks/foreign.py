@@ -49,7 +49,7 @@ class Foreign(Block):
         outputs: names of the output ports, with None for a number or a size (a shape) for an array.
         inputs: sizes of those input ports that are arrays; with None, a number that may be set
             from outside. An argument that is not here, has no default and that nothing drives
-            is refused.
+            is rejected.
         rate: hertz or a `Rate`.
         name: of the block; the function's by default.
         units: of ports, by name.

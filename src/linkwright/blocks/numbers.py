@@ -1,7 +1,7 @@
 """Numbers that a block is given: finite, and within the bounds that make sense for it.
 
 A stiffness below zero or a gain that is not a number would run without a word and give results that
-mean nothing, so they are refused where they are given, and once more where a run gives a parameter
+mean nothing, so they are rejected where they are given, and once more where a run gives a parameter
 another value.
 """
 
@@ -39,7 +39,7 @@ def checked_all(
 def checked_rotation(
     rows: Sequence[Sequence[SupportsFloat]], what: str
 ) -> tuple[tuple[float, ...], ...]:
-    """Return the rows of a rotation matrix, or say why those given are none.
+    """Return the rows of a rotation matrix, or say why those given are not one.
 
     >>> checked_rotation(((0, -1, 0), (1, 0, 0), (0, 0, 1)), "rotation of 'eye'")[0]
     (0.0, -1.0, 0.0)

@@ -75,7 +75,7 @@ class Parameter:
     """What it is of other parameters of the block, as long as it is given no value itself."""
 
     def checked(self, value: float, block: str) -> float:
-        """Return a value for it, or refuse one that makes no sense."""
+        """Return a value for it, or reject one that makes no sense."""
         what = f"{self.symbol.name} of {block!r}"
         if self.symbol.data.sign == "positive":
             return checked(value, what, above=0.0, least=self.least, most=self.most)
@@ -92,7 +92,7 @@ class BlockRelation:
     why: str = ""
 
     def check(self, values: Mapping[Expr, Any], block: str) -> None:
-        """Refuse values, or arrays of them, for which it does not hold."""
+        """Reject values, or arrays of them, for which it does not hold."""
         met = np.atleast_1d(np.asarray(evaluate(self.holds, values), dtype=bool))
         if met.all():
             return

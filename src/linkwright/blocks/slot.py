@@ -3,7 +3,7 @@
 A slot has the ports of a function, but no function of its own. A session has functions for it by
 number (`Session.install`), native or Python's; the input `number` says which one is called at its
 instants, so that an exchange is the change of an input: it enters between two ticks, with whatever
-else changes there, and it is on the tape. Number 0 is no function: the outputs hold. Nothing is
+else changes there, and it is on the tape. Number 0 is not a function: the outputs hold. Nothing is
 derived or compiled again.
 """
 

@@ -74,7 +74,7 @@ def describe(packages: tuple[str, ...] = ()) -> HostInfo:
 
 
 def _processor() -> str:
-    """Return the processor's name; Linux tells it in a file, other systems through `platform`."""
+    """Return the processor's name; Linux has it in a file, other systems through `platform`."""
     listing = Path("/proc/cpuinfo")
     if listing.is_file():
         for line in listing.read_text(encoding="utf-8", errors="replace").splitlines():

@@ -157,7 +157,7 @@ def make_content(
     for method in chosen:
         if method.adaptive:
             raise Error(
-                f"a written program has fixed steps, and {method.name} has not",
+                f"a written program has fixed steps, and {method.name} does not",
                 remedy="choose among " + ", ".join(n for n, m in NATIVE.items() if not m.adaptive),
             )
     _refuse_words([s.name for s in (*phases.p, *phases.w, *phases.x, *phases.d)])
@@ -358,7 +358,7 @@ def _channels(
 
 
 def short_names(names: Sequence[str], width: int = 8) -> list[str]:
-    """Return names cut to a width, told apart by a number where the cut makes them equal.
+    """Return names cut to a width, distinguished by a number where the cut makes them equal.
 
     >>> short_names(["yaw rate", "steer rate of F", "steer rate of B"])
     ['yaw rate', 'steer ra', 'steer r2']

@@ -1,6 +1,6 @@
 """Controllers as firmware: C99 without allocation, input or output, library state or recursion.
 
-A header and a source. All that changes lies in one state struct, which the caller owns: `init`
+A header and a source. All that changes is in one state struct, which the caller owns: `init`
 fills it, `tick` is called once each base tick with what was measured and gives what is commanded.
 Members with slower rates run when their countdown is at zero. The Programs are those of the native
 run, with the same elementary functions and the same fused multiply-adds, so that the numbers are
@@ -182,7 +182,7 @@ def _noisy(parts: Iterable[_Part]) -> bool:
 def _source(
     phases: Phases, name: str, parts: Sequence[_Part], fields: dict[str, list[str]], file: File
 ) -> Iterator[str]:
-    yield f"/* {plain(phases.name)}: its controllers; {name}.h tells what they are. */"
+    yield f"/* {plain(phases.name)}: its controllers; {name}.h says what they are. */"
     yield f'#include "{name}.h"\n'
     yield "#include <math.h>\n#include <string.h>\n"
     yield from file.preamble()

@@ -187,7 +187,7 @@ class Simulation:
         return None
 
     def check(self) -> None:
-        """Refuse settings with which nothing can be done."""
+        """Reject settings with which nothing can be done."""
         if not self.step > 0:
             raise Stop(WRONG, "STEP must be above zero")
         if not self.stop >= 0:

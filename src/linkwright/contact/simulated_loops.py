@@ -137,7 +137,7 @@ def simulated_verdicts(
 
 
 def _steps_of(at: Mapping[str, Array]) -> int:
-    """Return how many steps a tick takes for the quickest of the runs; too many are refused."""
+    """Return how many steps a tick takes for the quickest of the runs; too many are rejected."""
     quickest = np.sqrt((at["Kw"] + at["Ke"]) / at["m"]) * at["T"]
     lag = (at["Cw"] + at["Ce"]) / at["m"] * at["T"]
     need = float(max(quickest.max(), lag.max() / 2))
@@ -163,8 +163,8 @@ def _swings(x: Array, order: int) -> NDArray[np.complex128]:
     """Return logarithms of the poles a tick of the recursion that fits runs best (Prony).
 
     Every row of the fit counts alike, so that what is left of a run late in it counts as its start.
-    Poles that are nearly equal cannot be told apart: they are read as one (the singular values of
-    the rows say how many there are), where a recursion of the full order would invent others.
+    Poles that are nearly equal cannot be distinguished: they are read as one (the singular values
+    of the rows say how many there are), where a recursion of the full order would invent others.
     """
     windows = np.lib.stride_tricks.sliding_window_view(x[:, 1:_FITTED], order + 1, axis=1)
     size = np.abs(windows).max(axis=2, keepdims=True)

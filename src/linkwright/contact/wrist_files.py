@@ -139,7 +139,7 @@ def _number(source: TextSource, path: tuple[Any, ...], given: _Number, name: str
 
 
 def _refuse(source: TextSource, path: Sequence[Any], name: str, value: float) -> None:
-    """Refuse a number that no loop can have."""
+    """Reject a number that no loop can have."""
     positive = name in ("m", "Kw", "T")
     good = np.isfinite(value) and (value > 0 if positive else value >= 0)
     if name == "a":
@@ -147,7 +147,7 @@ def _refuse(source: TextSource, path: Sequence[Any], name: str, value: float) ->
     if not good:
         wanted = "from 0 to below 1" if name == "a" else "positive" if positive else "0 or positive"
         raise source.error(
-            tuple(path), f"{value:g} is no {name}", f"give a number that is {wanted}"
+            tuple(path), f"{name} cannot be {value:g}", f"give a number that is {wanted}"
         )
     if out_of_range(value, least=name not in ("a", "gain")):
         raise source.error(tuple(path), f"{value:g} is out of range", RANGE)
@@ -169,7 +169,9 @@ def _range(
         )
     if not ends[0] < ends[1]:
         raise source.error(
-            ("map", name), f"{ends[0]:g} to {ends[1]:g} is no range", "give the smaller one first"
+            ("map", name),
+            f"{ends[0]:g} to {ends[1]:g} is not a range",
+            "give the smaller one first",
         )
     if not 1 <= given[2] <= _MOST:
         raise source.error(

@@ -2,7 +2,7 @@
 
 The continuous criterion is Routh's of the polynomial that the bilinear rule gives. The sampled one
 is the spectral radius of the exact loop, in which the arm stands still between ticks. The first
-is often the more careful of a light tool, and not of a heavy one: both are told. The polynomial
+is often the more careful of a light tool, and not of a heavy one: both are reported. The polynomial
 stands for one order of what happens at a tick (`WristLoop.continuous_order`); the matrix knows all.
 """
 
@@ -79,7 +79,7 @@ class WristLoop:
     order: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse numbers that mean nothing."""
+        """Reject numbers that mean nothing."""
         for name in PARAMETERS:
             object.__setattr__(self, name, _number(name, getattr(self, name)))
         if self.m == 0:

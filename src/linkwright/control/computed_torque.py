@@ -104,15 +104,15 @@ class ComputedTorque(JointController):
         return due
 
     def check_rate(self, rate: Rate) -> None:
-        """Refuse a rate that is no multiple of the background's."""
+        """Reject a rate that is not a multiple of the background's."""
         super().check_rate(rate)
         if self.background is None or not isinstance(rate, Sampled):
             return
         times = 1 / (float(rate.period) * self.background)
         if times < 0.5 or abs(times - round(times)) > 1e-6:
             raise BlockError(
-                f"{self.name!r} runs at {1 / float(rate.period):g} Hz, which is no multiple of its "
-                f"background's {self.background:g} Hz",
+                f"{self.name!r} runs at {1 / float(rate.period):g} Hz, which is not a multiple "
+                f"of its background's {self.background:g} Hz",
                 remedy="let the rate be a whole multiple of background=",
             )
 

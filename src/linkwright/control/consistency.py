@@ -3,7 +3,7 @@
 The error of an estimate squared, in units of its covariance (NEES), has on average as many units as
 there are states; the same of the innovation (NIS) as there are sensors. Over N independent runs
 their sum is chi-square with N times as many degrees of freedom, so the mean over runs *at one
-instant* lies in a band (Bar-Shalom, Li and Kirubarajan, Estimation with Applications to Tracking
+instant* is in a band (Bar-Shalom, Li and Kirubarajan, Estimation with Applications to Tracking
 and Navigation, 2001, section 5.4). In time NEES is correlated, so a mean over time has no such
 band. The innovations of a filter that fits are white.
 """
@@ -41,7 +41,7 @@ def consistency_band(freedom: int, runs: int, level: float = 0.95) -> tuple[floa
 
 
 def inside(values: ArrayLike, freedom: int, level: float = 0.95) -> float:
-    """Return the share of instants at which the mean over runs lies in its band.
+    """Return the share of instants at which the mean over runs is in its band.
 
     Args:
         values: NEES or NIS, a row for each run and a column for each instant.

@@ -103,7 +103,7 @@ def correct(
         measurement: covariance of the noise of the sensors: a matrix, its diagonal, or one number.
         form: "joseph", "information" or "scalar", which agree to round-off.
 
-    A sensor without noise is taken as exact; the information form refuses it.
+    A sensor without noise is taken as exact; the information form rejects it.
 
     >>> correct([0.0], 100.04, [1.0], [[1.0]], 0.25, form="information").x.round(6)
     array([0.997507])
@@ -159,8 +159,8 @@ def intersect(
         measurement: covariance of its error: a matrix, its diagonal, or one number.
 
     P⁻¹ = w P⁻⁻¹ + (1 - w) Hᵀ R⁻¹ H never claims more than is known, whatever the correlation of the
-    two errors (Julier and Uhlmann 1997); w in [0, 1] is where det P is least. The same news told
-    twice changes nothing:
+    two errors (Julier and Uhlmann 1997); w in [0, 1] is where det P is least. The same news
+    reported twice changes nothing:
 
     >>> once = intersect([0.0], 4.0, [1.0], [[1.0]], 1.0)
     >>> twice = intersect(once.x, once.covariance, [1.0], [[1.0]], 1.0)
@@ -246,7 +246,7 @@ def decorrelated(measurement: Array) -> tuple[Array, Array]:
 
 
 def unobservable(phi: Any, h: Any, names: Sequence[str], *, unstable: bool = False) -> list[str]:
-    """Return the names of states that no sensor tells apart, in the order of the states.
+    """Return the names of states that no sensor distinguishes, in the order of the states.
 
     >>> unobservable([[1.0, 0.1], [0.0, 1.0]], [[0.0, 1.0]], ["place", "speed"])
     ['place']

@@ -192,7 +192,7 @@ def canonical(
 
 
 def _matrix(given: Any, what: str, name: str) -> Array:
-    """Return a matrix of finite numbers, or say which one is none."""
+    """Return a matrix of finite numbers, or say which one is not finite."""
     try:
         found = np.atleast_2d(np.asarray(given, dtype=float))
     except (TypeError, ValueError) as error:

@@ -152,7 +152,7 @@ class KalmanFilter(LinearFilter):
 
     Ports: `z`, `u`, and `used`, for each sensor 1 where it has a new value and 0 where not.
     Channels: the estimate `x`, its deviation `sigma`, `y` = H x, the prediction `z_hat` = H x⁻, the
-    `innovation`, and `nis`. `unobservable` names states that no sensor tells apart.
+    `innovation`, and `nis`. `unobservable` names states that no sensor distinguishes.
 
     >>> KalmanFilter([[1.0]], [[1.0]], 0.04, 0.25, rate=10)
     KalmanFilter(kalman: z, used -> x, sigma, y, z_hat, innovation, nis)
@@ -271,8 +271,8 @@ class SteadyKalmanFilter(LinearFilter):
         )
         if hidden := unobservable(self.phi, self.h, self.state_names, unstable=True):
             raise DomainError(
-                f"{name!r} never settles: no sensor tells {', '.join(hidden)}, and nothing lets "
-                "the error die out",
+                f"{name!r} never settles: no sensor determines {', '.join(hidden)}, and nothing "
+                "lets the error die out",
                 remedy="add a sensor, or take the filter with a covariance that varies in time",
                 code="R504",
             )
@@ -321,7 +321,8 @@ def entry(P: Symmetric, i: int, j: int) -> Expr:
 
 
 class News(NamedTuple):
-    """What one sensor told: its innovation, its variance, and one over that where it is used."""
+    """What one sensor reported: its innovation, its variance, and one over that where it is
+    used."""
 
     innovation: Expr
     variance: Expr
@@ -351,7 +352,7 @@ def correct_by_one(
     seen: Expr,
     used: Expr,
 ) -> tuple[list[Expr], Symmetric, News]:
-    """Return estimate and covariance after one sensor, in Joseph's form, and what it told.
+    """Return estimate and covariance after one sensor, in Joseph's form, and what it reported.
 
     With c = P h, s = h·c + r and the gain k = c/s, Joseph's product comes to
     P - k cᵀ - (c - k s) kᵀ; its last term is zero but for round-off, which it takes away.
@@ -383,7 +384,7 @@ def correct_by_all(
     seen: Sequence[Expr],
     used: Sequence[Expr],
 ) -> tuple[list[Expr], Symmetric, list[News]]:
-    """Return estimate and covariance after the sensors that are used, and what each told.
+    """Return estimate and covariance after the sensors that are used, and what each reported.
 
     Sensors with correlated noise are replaced by combinations with independent noise, R = L D Lᵀ of
     the sensors that are used: what a silent one is correlated with stays as it is.

@@ -207,7 +207,7 @@ def _places(
     *,
     beyond: bool = False,
 ) -> dict[Expr, Expr]:
-    """Return the coordinate of each speed; refuse what inverse dynamics cannot give by joint.
+    """Return the coordinate of each speed; reject what inverse dynamics cannot give by joint.
 
     With `beyond`, what none of the joints is carried by may have speeds without a coordinate.
     """

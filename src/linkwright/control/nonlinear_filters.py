@@ -111,7 +111,7 @@ class NonlinearFilter(FilterBlock):
     def _corrected(
         self, x: list[Expr], P: Symmetric
     ) -> tuple[list[Expr], Symmetric, list[News], tuple[Expr, ...]]:
-        """Return estimate and covariance, what each sensor told, and what was expected."""
+        """Return estimate and covariance, what each sensor reported, and what was expected."""
 
     @abstractmethod
     def _moved(self, x: list[Expr], P: Symmetric) -> tuple[Sequence[Expr], Symmetric]:

@@ -102,7 +102,7 @@ class PidTerms:
 
 @dataclass(frozen=True, slots=True)
 class PidParts:
-    """What a PID law gives, told apart.
+    """The parts of what a PID law gives.
 
     Args:
         feedback: the sum of its three parts.

@@ -125,7 +125,7 @@ def sightings(block: Block, patience: float) -> tuple[Expr, Expr, Expr]:
 
 
 def axis_count(axes: int, name: str) -> int:
-    """Return a number of axes, or say why it is none.
+    """Return a number of axes, or say why it is wrong.
 
     >>> axis_count(2, "law")
     2

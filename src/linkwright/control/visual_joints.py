@@ -99,7 +99,7 @@ class ImageLaw(Element):
         return True
 
     def check_rate(self, rate: Rate) -> None:
-        """Refuse a rate with which the errors grow from instant to instant."""
+        """Reject a rate with which the errors grow from instant to instant."""
         super().check_rate(rate)
         gain = self.parameters["gain"].value
         if isinstance(rate, Sampled) and gain * float(rate.period) >= 2:
@@ -110,7 +110,7 @@ class ImageLaw(Element):
             )
 
     def check_goal(self, u: float, v: float) -> None:
-        """Refuse a goal that lies outside the picture, where nothing is ever seen.
+        """Reject a goal that lies outside the picture, where nothing is ever seen.
 
         Args:
             u: along the lines, pixels.

@@ -1,7 +1,7 @@
 """A visual tracker that predicts: it takes its own motion and the delays out of the loop.
 
-A field that arrives tells where the target was, relative to where the camera was when the field was
-taken. With the camera's own place known (it moves as it was told), the target's place and speed are
+A field that arrives says where the target was, relative to where the camera was when the field was
+taken. With the camera's own place known (it moves as commanded), the target's place and speed are
 estimated by a Kalman filter with a constant speed, disturbed by random accelerations (Bar-Shalom,
 Li and Kirubarajan 2001, 6.3.2). The law aims at where the target will be when the robot answers:
 
@@ -41,7 +41,7 @@ class VisualPredictor(Block):
 
     Inputs: `error` (pixels: where the target is in the picture, less where it should be), `seen`
     and `field` as there; `own`, where the camera is now along its axes (m; reckoned from what it
-    told the robot where nothing is connected). Outputs: `velocity` (m/s), `target` and
+    sent to the robot where nothing is connected). Outputs: `velocity` (m/s), `target` and
     `target_rate` (m and m/s: where the target is believed to be when the robot answers), `missed`,
     `lost`.
 
@@ -50,7 +50,7 @@ class VisualPredictor(Block):
         gain: part of the error that is taken away in one instant, above 0 and at most 1.
         scale: what a pixel is at the target, m: one for all axes, or one for each.
         readout: instants from the exposure of a field until it arrives.
-        answer: instants from a command until the robot moves as told.
+        answer: instants from a command until the robot moves as commanded.
         noise: standard deviation of an error that is seen, pixels.
         acceleration: deviation of the target's acceleration, m/s^2.
         step: deviation of the speed of a target that is seen for the first time, pixels per
@@ -120,7 +120,7 @@ class VisualPredictor(Block):
     def _axis(
         self, i: int, error: Expr, own: Expr, reckoned: Expr, size: Expr
     ) -> tuple[Expr, Expr, Expr]:
-        """Return what the robot is told along one axis, and what is believed of the target."""
+        """Return what the robot is commanded along one axis, and what is believed of the target."""
         hold = self.intermediate
         then = self.delay(own, self._late, name=f"own{i}_then") if self._late else own
         x, w = self._estimate(i, hold(error + then / size), size)

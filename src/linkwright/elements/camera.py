@@ -262,7 +262,7 @@ class PinholeCamera(Element):
 
 
 def instants(value: int, what: str, least: int) -> int:
-    """Return a number of instants, or say why it is none.
+    """Return a number of instants, or say why it is wrong.
 
     >>> instants(3, "every", 1)
     3

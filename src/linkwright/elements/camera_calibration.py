@@ -75,8 +75,8 @@ def calibrate_scale(
 
     The target is moved in a plane square to the camera's axis, along the lines of the picture and
     across them; both scales are found by least squares, with the place of the first picture.
-    Pictures that contradict this are refused: a mirrored axis, a picture that is turned against the
-    steps, and one that lies further than the tolerance from where the scales put it.
+    Pictures that contradict this are rejected: a mirrored axis, a picture that is turned against
+    the steps, and one that lies further than the tolerance from where the scales put it.
 
     Args:
         moved: places of the target along the camera's x and y axes, one row each, m; three or more,
@@ -105,7 +105,7 @@ def calibrate_scale(
             raise InputError(f"the target was not moved along {word}", remedy="move it along both")
     if np.linalg.svd(x / reach, compute_uv=False)[1] < 1e-3:
         raise InputError(
-            f"the {len(x)} places lie on one line, which cannot tell a turned picture",
+            f"the {len(x)} places lie on one line, which cannot show a turned picture",
             remedy="move the target along the lines of the picture and its columns by turns",
         )
     slopes = (x * p).sum(axis=0) / (x * x).sum(axis=0)
@@ -114,7 +114,7 @@ def calibrate_scale(
 
 
 def _check_pictures(x: Floats, p: Floats, slopes: Floats, tolerance: float) -> None:
-    """Refuse pictures that are not the places times the slopes."""
+    """Reject pictures that are not the places times the slopes."""
     missed = np.linalg.norm(p - x * slopes, axis=1)
     full = np.linalg.lstsq(x, p, rcond=None)[0].T  # with the cross terms
     rest = np.linalg.norm(p - x @ full.T, axis=1)

@@ -1,6 +1,6 @@
 """Binary pictures of what a camera sees: whole, in fields, and woven of two fields.
 
-A pixel is set where its middle lies in the picture of a target. Two fields of a target that moves,
+A pixel is set where its middle is in the picture of a target. Two fields of a target that moves,
 taken one after the other, do not fit each other: woven into one picture, they make a comb.
 """
 

@@ -66,7 +66,7 @@ def find_regions(
             remedy="give an array of numbers with a row for each line",
         )
     if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise InputError("a picture has pixels that are no numbers", remedy="give finite numbers")
+        raise InputError("a picture has pixels that are not numbers", remedy="give finite numbers")
     if parity not in (None, 0, 1):
         raise InputError(
             f"parity is {parity!r}", remedy="give 0, 1, or nothing for a whole picture"

@@ -1,6 +1,6 @@
 """What a camera can see: flat discs and polygons, and their exact pictures.
 
-A target lies in the plane z = 0 of its own frame. With a and b the axes of that plane times the
+A target is in the plane z = 0 of its own frame. With a and b the axes of that plane times the
 target's unit of length, and c its origin, all along the axes of the camera, the point (s, t) of the
 target is seen at the projection of a s + b t + c: its picture is the homography H = (a b c).
 

@@ -51,7 +51,7 @@ class Contact(Element):
         tangential: k_c of the spring along the surface, N/m; the normal one's by default.
         tangential_damping: N*s/m; by default 2 sqrt(k_c), as in SL.
         stick_speed: speed below which a slipping point that slows down holds on again, m/s.
-        events: whether runs tell when points begin and cease to touch.
+        events: whether runs say when points begin and cease to touch.
         labels: words that stand for the points in the names of outputs, in place of numbers.
         name: of the element.
 

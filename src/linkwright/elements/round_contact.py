@@ -224,7 +224,7 @@ class RoundContact(Element):
 
 
 def _refuse_shapes(name: str, first: object, second: object) -> None:
-    """Refuse shapes that are not round, whatever they were said to be."""
+    """Reject shapes that are not round, whatever they were said to be."""
     if not isinstance(first, Round) or not isinstance(second, Round | Plane):
         raise BlockError(
             f"{name!r} is between {type(first).__name__} and {type(second).__name__}",

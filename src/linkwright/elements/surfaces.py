@@ -115,7 +115,7 @@ def surface_of(given: object) -> Surface:
         return given
     if isinstance(given, type) or not isinstance(given, HasDepth) or not callable(given.depth):
         raise BlockError(
-            f"{given!r} is no surface",
+            f"{given!r} is not a surface",
             remedy="give a Plane() or its like, or an object with a method depth(x, y, z)",
         )
     place = {x: getattr(given, x) for x in ("body", "center", "rotation") if hasattr(given, x)}

@@ -213,7 +213,7 @@ class Tire(Element):
         return direction_of(self.mechanism.vector(given))
 
     def _refuse_oblique(self, cosine: Expr) -> None:
-        """Refuse directions that are not at right angles, in some state or other."""
+        """Reject directions that are not at right angles, in some state or other."""
         used = free_symbols(cosine)
         for k in range(1, 4):
             at = {x: math.sin(k * (1 + i)) for i, x in enumerate(used)}

@@ -47,7 +47,7 @@ class ToolWeight:
         bias: of the six components of the wrench, N and N*m.
         deviations: standard deviations of `NAMES`, from the scatter of the measurements.
         residual: root of the mean square of what is left, in the units of the wrench.
-        unseen: combinations that the poses do not tell apart, in words; their values are the
+        unseen: combinations that the poses do not distinguish, in words; their values are the
             least that fit.
         covariance: of `NAMES`, in their order.
 
@@ -138,7 +138,7 @@ def _rows(g: Array) -> Array:
 def _words(row: Array) -> str:
     row = row / np.abs(row).max()
     parts = [f"{x:+.3g} {n}" for x, n in zip(row, NAMES, strict=True) if abs(x) > 1e-6]
-    return "the poses do not tell " + " ".join(parts)
+    return "the poses do not determine " + " ".join(parts)
 
 
 class WeightCompensation(Element):

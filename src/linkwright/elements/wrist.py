@@ -269,7 +269,7 @@ def six_numbers(given: Sequence[float], kind: str, name: str, *, sound: bool) ->
             raise BlockError(
                 f"{kind} {axis} of {name!r} is 0: "
                 + (
-                    "the stiffness is singular, and no load could be told from the deflection"
+                    "the stiffness is singular, and no load can be computed from the deflection"
                     if kind == "stiffness"
                     else "without mass nothing else holds the tool's speed"
                 ),

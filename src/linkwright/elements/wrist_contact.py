@@ -35,7 +35,7 @@ class WristContact(Element):
         stiffness: k of the normal spring, N/m.
         damping: b of the normal damper, N*s/m.
         dissipation: a of a damper k * depth * a, besides that, s/m.
-        events: whether runs tell when the tool begins and ceases to touch.
+        events: whether runs say when the tool begins and ceases to touch.
         name: of the element.
 
     >>> from linkwright import Mechanism, System

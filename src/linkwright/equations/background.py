@@ -88,7 +88,7 @@ def split_dynamics(tree: Tree, speeds: str = "auto") -> SplitDynamics:
     if fresh is None:
         if speeds == "fresh":
             raise InputError(
-                f"the forces of {tree.kinematics.mechanism.name!r} are no quadratic form of speeds",
+                f"the forces of {tree.kinematics.mechanism.name!r} are not quadratic in the speeds",
                 remedy='give speeds="frozen"',
             )
         return frozen

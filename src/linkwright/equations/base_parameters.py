@@ -1,4 +1,4 @@
-"""Which inertial parameters of a tree can be told apart by its motion, and how many there are.
+"""Which inertial parameters of a tree can be distinguished by its motion, and how many there are.
 
 The forces of inverse dynamics are linear in mass, first moments and moments of inertia of the
 bodies, and in the inertia of geared rotors. Here each of these is a symbol, and the rank of their

@@ -114,7 +114,7 @@ def choose(
 
 
 def _refuse_tied(mechanism: Mechanism, sampled: np.ndarray, barred: Sequence[bool]) -> None:
-    """Refuse actuators that the relations do not leave free, everywhere or at the start."""
+    """Reject actuators that the relations do not leave free, everywhere or at the start."""
     matrices = sampled.transpose(1, 0, 2)
     sizes = np.linalg.norm(matrices, axis=2, keepdims=True)
     matrices = matrices / np.where(sizes > 0, sizes, 1.0)
@@ -154,7 +154,7 @@ def _rate_of(kinematics: Kinematics, coordinate: Expr) -> Expr:
     rate = kinematics.rates[coordinate]
     if rate not in {s.symbol for s in kinematics.speeds}:
         raise MechanismError(
-            f"the rate of {coordinate} is no speed of {kinematics.mechanism.name!r}, so that it "
+            f"the rate of {coordinate} is not a speed of {kinematics.mechanism.name!r}, so that it "
             "cannot be an actuator",
             remedy="drive a joint with one axis, or a strut",
         )

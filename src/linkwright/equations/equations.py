@@ -430,7 +430,7 @@ def _best(mechanism: Mechanism, names: Sequence[str], start: _Start) -> Equation
 
 
 def _refuse_massless(speeds: Sequence[Expr], mass: Sequence[Sequence[Expr]]) -> None:
-    """Refuse speeds with which no inertia moves."""
+    """Reject speeds with which no inertia moves."""
     idle = [u.name for k, u in enumerate(speeds) if mass[k][k] is ZERO]
     if idle:
         raise MechanismError(
@@ -440,7 +440,8 @@ def _refuse_massless(speeds: Sequence[Expr], mass: Sequence[Sequence[Expr]]) -> 
 
 
 def _smallest(found: Sequence[Equations]) -> Equations:
-    """Return the equations with the fewest operations; near ones are told apart by optimizing."""
+    """Return the equations with the fewest operations; near ones are distinguished by
+    optimizing."""
     programs = [e.program(outputs=False) for e in found]
     totals = [count_operations(p).total for p in programs]
     near = [k for k, x in enumerate(totals) if x <= _NEAR * min(totals)]

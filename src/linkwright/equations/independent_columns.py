@@ -21,7 +21,7 @@ _ALONE = 1e-9  # part of a column, of its length, that must be its own
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnBasis:
-    """Which parameters can be told apart, and what the others add to them."""
+    """Which parameters can be distinguished, and what the others add to them."""
 
     columns: tuple[int, ...]
     idle: tuple[int, ...]

@@ -49,7 +49,7 @@ def leaving_out(rules: Collection[str]) -> Iterator[None]:
 
 
 def rules_in_force() -> tuple[object, ...]:
-    """Return what tells equations apart that were derived by other rules of simplification."""
+    """Return what distinguishes equations that were derived by other rules of simplification."""
     return tuple(sorted(_left_out.get())), current_threshold()
 
 

@@ -148,7 +148,7 @@ def _shipped_inverse(tree: Tree) -> Program | None:
 
 
 def quick_inverse(tree: Tree) -> Program:
-    """Return inverse dynamics of symbols alone, without a search: what shipped ones go by."""
+    """Return inverse dynamics of symbols alone, without a search: which find shipped ones."""
     silent = dict.fromkeys(tree.kinematics.mechanism.inputs.values(), 0.0)
     return _inverse(replace(tree, values=silent), Choices())
 
@@ -287,14 +287,14 @@ def forward_dynamics(tree: Tree) -> Program:
 
 
 def _refuse_singular(tree: Tree) -> None:
-    """Refuse a robot whose mass matrix has no inverse anywhere."""
+    """Reject a robot whose mass matrix has no inverse anywhere."""
     mechanism = tree.kinematics.mechanism
     assert isinstance(mechanism, Mechanism)
     refuse_unresisted(mechanism)
 
 
 def _refuse_massless(tree: Tree) -> None:
-    """Refuse a robot some of whose speeds move nothing that has mass."""
+    """Reject a robot some of whose speeds move nothing that has mass."""
     mass = _mass(tree, tree.writer(), Choices())
     idle = [u.name for k, u in enumerate(tree.speeds) if mass[k][k] is ZERO]
     if idle:

@@ -1,7 +1,7 @@
 r"""A report on a mechanism and its equations as one LaTeX document.
 
 It needs `amsmath`, `longtable` and `geometry`, which every distribution has. Tables hold what
-`describe` tells; equations are set one below the other, long ones broken between their terms.
+`describe` reports; equations are set one below the other, long ones broken between their terms.
 """
 
 from __future__ import annotations

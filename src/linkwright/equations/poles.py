@@ -22,7 +22,7 @@ NEAR = 0.1
 """Sine of the angle from a pole below which steps of fixed length lose accuracy."""
 
 AT = 1e-6
-"""The same, below which angles cannot tell how the body is turned."""
+"""The same, below which angles cannot determine how the body is turned."""
 
 REMEDY = "describe the joint by a quaternion: Ball(quaternion=True), or quaternion = true in a text"
 
@@ -92,7 +92,7 @@ def pole_words(
 
 
 def refuse_pole(mechanism: Mechanism, coordinates: Mapping[str, float], what: str) -> None:
-    """Refuse what does not exist where the angles of a joint are at their pole.
+    """Reject what does not exist where the angles of a joint are at their pole.
 
     Units: `coordinates` in rad.
     """

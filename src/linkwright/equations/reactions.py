@@ -70,7 +70,7 @@ class Reactions:
         joints: force, and moment about the body's origin, that the parent puts on each body through
             its joint, along the body's axes.
         multipliers: λ of each constraint, such that λ times the constraint is its power; None for
-            one that the others imply, whose share cannot be told.
+            one that the others imply, whose share cannot be determined.
 
     >>> m = Mechanism("hanging")
     >>> b = m.body("b", rotate="z", mass="m", inertia=0)
@@ -137,7 +137,7 @@ def carried_by_joint(mechanism: Mechanism, body: Body) -> Wrench:
         if len({body in on.ancestors() for on in _tied(kinematics, constraint)}) != 1:
             raise MechanismError(
                 f"the constraint {constraint.name!r} acts across the joint of {body.name!r}, so "
-                "its share of the force there cannot be told apart",
+                "its share of the force there cannot be distinguished",
                 remedy="ask for the reactions of the mechanism",
             )
     terms = body_terms(kinematics)

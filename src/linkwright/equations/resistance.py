@@ -1,4 +1,4 @@
-"""Speeds that no inertia resists: why a mass matrix is singular, told by names.
+"""Speeds that no inertia resists: why a mass matrix is singular, by names.
 
 With M the mass matrix of the tree's speeds and J the constraints J u = 0, accelerations exist just
 when no speeds u with J u = 0 have uᵀ M u = 0. Rows and columns are scaled to a unit diagonal first,
@@ -59,7 +59,7 @@ def refuse_unresisted(
     coordinates: Mapping[str, float] | None = None,
     values: Mapping[str, float] | None = None,
 ) -> None:
-    """Refuse a mechanism that can move without moving any mass.
+    """Reject a mechanism that can move without moving any mass.
 
     >>> m = Mechanism("m")
     >>> top = m.body("top", rotate="z", mass="ma", inertia=0)
@@ -86,7 +86,7 @@ acceleration can be found; give the bodies that move a mass and, where they turn
 
 
 def refuse_idle(mechanism: Mechanism, values: Mapping[str, float] | None = None) -> None:
-    """Refuse a mechanism on which nothing acts and which can move without moving any mass.
+    """Reject a mechanism on which nothing acts and which can move without moving any mass.
 
     Its accelerations are zero whatever its masses are, so that no run would notice.
 

@@ -2,7 +2,7 @@
 
 A machine with closed loops that names its actuators has further independent speeds where these are
 too few. A motion that does not move the platform is idle (a strut that twists between two balls).
-One that moves it is a mistake: forces would be told for a joint that no motor drives.
+One that moves it is a mistake: forces would be reported for a joint that no motor drives.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FREE = 6
 
 
 def refuse_undriven(mechanism: Mechanism) -> None:
-    """Refuse a machine whose platform moves with its actuators locked, whatever the pose.
+    """Reject a machine whose platform moves with its actuators locked, whatever the pose.
 
     A machine that stands on a body that moves freely, such as a ship, is left alone.
     """

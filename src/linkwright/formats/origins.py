@@ -1,4 +1,4 @@
-"""What a recording tells of the thing that moved, as plain data: the table `origin` in its `about`.
+"""What a recording reports the thing that moved, as plain data: the table `origin` in its `about`.
 
 - A shipped model is named with its options: `{"model": "n-four-bar:n=40"}`.
 - A file is named with its path, a digest of what it held, the options it was read with, and its
@@ -21,7 +21,7 @@ from linkwright.mechanism.structure import Structure, structure_of
 
 
 def origin_of(thing: Any) -> dict[str, Any]:
-    """Return what a recording tells of a mechanism, or of something that has one.
+    """Return what a recording reports a mechanism, or of something that has one.
 
     >>> m = Mechanism("swing")
     >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)

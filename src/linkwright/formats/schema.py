@@ -86,7 +86,7 @@ Format: TypeAlias = Annotated[Literal[1], Key("version of this format")]
 class Amount:
     """A number in a unit, or a row or a table of them; a text may have another unit of its kind.
 
-    The unit of what turns or slides, "rad|m", is that of the joint, which `given` is told, or
+    The unit of what turns or slides, "rad|m", is that of the joint, which `given` knows, or
     follows from whether the key `by` was given before. A row has one unit, or one for each number.
     """
 
@@ -216,7 +216,7 @@ def _is_bare(value: object) -> bool:
 
 
 def _sized(units: list[str]) -> Callable[[object], object]:
-    """Return what refuses a row that has not one number for each unit."""
+    """Return what rejects a row that has not one number for each unit."""
 
     def check(row: object) -> object:
         if isinstance(row, list | tuple) and len(row) != len(units):
@@ -247,7 +247,7 @@ class Table(Record):
 
     @classmethod
     def of(cls, source: object, /, **more: Any) -> Table:
-        """Return the table of an object, to be written; what no file may have is refused."""
+        """Return the table of an object, to be written; what no file may have is rejected."""
         values = {}
         for name, field in cls.model_fields.items():
             if name in more or hasattr(source, name):
@@ -312,7 +312,7 @@ def note_of(metadata: Any) -> Key | Amount | None:
 
 
 def require_ranges(thing: Any, what: str) -> None:
-    """Refuse an object with a number that its class says to be out of range."""
+    """Reject an object with a number that its class says to be out of range."""
     for name, hint in get_type_hints(type(thing), include_extras=True).items():
         note, value = note_of(getattr(hint, "__metadata__", ())), getattr(thing, name)
         if not isinstance(note, Amount):

@@ -175,7 +175,7 @@ def grasp_object(given: str | Path) -> GraspObject:
     path = Path(given)
     if not path.suffix:
         raise InputError(
-            f"{brief(str(given))} is no object",
+            f"{brief(str(given))} is not an object",
             remedy="give a mesh (.stl, .obj, .msh), box:LENGTH,WIDTH,HEIGHT or "
             "cylinder:RADIUS,HEIGHT",
         )

@@ -8,8 +8,8 @@ Buffered ones wait in 512 bytes for the one before them:
 - `G` moves, and holds up what follows until the move is done; `GH` looks for the home switch
 - `O1` sets the unit's output line, `TR1X1` waits until the lines of all units are so (X: any)
 
-Others are obeyed as they come: `BS` tells the free bytes of the buffer, `PR` the steps, `R` whether
-it is ready (`R`), busy (`B`) or at a limit (`L`); `S` ends the motion, and with `K` alone,
+Others are obeyed as they come: `BS` describes the free bytes of the buffer, `PR` the steps, `R`
+whether it is ready (`R`), busy (`B`) or at a limit (`L`); `S` ends the motion, and with `K` alone,
 whatever comes before or after it, every motion and every buffer is gone.
 
 An answer is `*`, a text and a carriage return. A limit switch stops its axis and clears its buffer
@@ -55,7 +55,8 @@ class IndexerUnit:
     moves: int = field(default=0, init=False)
     """Moves that were begun."""
     starved: int = field(default=0, init=False)
-    """Times that it had made a move, stood, and found nothing to do next but later was told."""
+    """Times that it had made a move, stood, and found nothing to do next but later was
+    commanded."""
     _idle: bool = field(default=False, init=False)
 
     @property

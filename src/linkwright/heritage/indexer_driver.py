@@ -96,7 +96,7 @@ class SerialLine:
             termios.tcsetattr(self._port, termios.TCSANOW, mode)
         except termios.error as error:
             os.close(self._port)
-            raise IndexerError(f"{path} is no serial port", remedy="give one") from error
+            raise IndexerError(f"{path} is not a serial port", remedy="give one") from error
 
     def write(self, data: bytes) -> None:
         """Send bytes."""
@@ -160,7 +160,7 @@ class IndexerDriver:
         return got.partition(b"*")[2].partition(b"\r")[0].decode("ascii", "replace")
 
     def _make_room(self) -> None:
-        """Wait while the buffer of the first unit is full, as its free bytes tell."""
+        """Wait while the buffer of the first unit is full, as its free bytes show."""
         if self._free() // 100 > PAUSE_DIGIT:
             return
         self.pauses += 1

@@ -83,7 +83,7 @@ class McRequest(IntEnum):
 
 
 class McError(Error):
-    """A request that the device refuses, with the number of the error.
+    """A request that the device rejects, with the number of the error.
 
     >>> McError(errno.EINVAL, "there is no axis 7").errno == errno.EINVAL
     True
@@ -417,7 +417,7 @@ class MotorDevice:
         return total, missed, overrun
 
     def _notify(self) -> None:
-        """Tell of errors that happened at the last tick."""
+        """Report errors that happened at the last tick."""
         errors = int(self._session.machine.rows_of("d")[0, self._errors_at])
         if errors == sum(self._counted):
             return
@@ -497,9 +497,9 @@ def _motors(plants: Sequence[MotorPlant]) -> Block:
 
 
 def _word(value: int) -> int:
-    """Return a number of 32 bits, or refuse it."""
+    """Return a number of 32 bits, or reject it."""
     if int(value) != value or not -WORD <= value <= WORD:
-        raise McError(errno.EINVAL, f"{value!r} is no whole number of 32 bits")
+        raise McError(errno.EINVAL, f"{value!r} is not a whole number of 32 bits")
     return int(value)
 
 

@@ -3,9 +3,9 @@
 Where two paths end at one place although that place is not singular, one of them has jumped: they
 are tracked again with a tighter tolerance. So are paths that stood still; where one stands still in
 midway, all go another way, over a random member. What is left over ends at a singular place, or
-runs off to infinity; it is told apart by the size and the residual there. A path that was far out
-near its end may only have passed there: infinity is believed where two ways agree on what is left.
-Those of hexapods stand still at features of 1e6 or more; what lies nearer is reached.
+runs off to infinity; it is distinguished by the size and the residual there. A path that was far
+out near its end may only have passed there: infinity is believed where two ways agree on what is
+left. Those of hexapods stand still at features of 1e6 or more; what lies nearer is reached.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _unit() -> dict[str, Expr]:
 
 
 def _without_unit(made: Program) -> Program:
-    """Return a Program whose input `unit`, the imaginary one, is no input any more."""
+    """Return a Program whose input `unit`, the imaginary one, is not an input any more."""
     inputs = tuple(p for p in made.inputs if p.name != "unit")
     return Program(made.name, inputs, made.outputs, made.statements, made.slow, made.auxiliary)
 
@@ -176,7 +176,7 @@ def residuals(family: Family, z: Complex, p: Complex) -> Real:
 
 
 def features(family: Family, z: Complex, p: Complex) -> Complex:
-    """Return what several solutions are told apart by, one row each."""
+    """Return what several solutions are distinguished by, one row each."""
     _, found = value_kernel(family)(pairs_of(z), pairs_of(p))
     return from_pairs(found)
 

@@ -112,7 +112,7 @@ def normal(rng: np.random.Generator, count: int) -> Complex:
 
 
 class Solutions:
-    """Solutions of one member that are told apart by their features."""
+    """Solutions of one member that are distinguished by their features."""
 
     def __init__(self, family: Family, parameters: Complex, z: Complex) -> None:
         self.family = family

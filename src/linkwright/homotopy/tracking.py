@@ -8,7 +8,7 @@ size of the first correction, path by path (Sommese and Wampler, section 2.3; th
 predictor grows with the fifth power of the step).
 
 A turn of the kernel is `STEPS` steps of every path that is not at its end. What has arrived, runs
-off to infinity or stands still is told apart by `PathStatus`, and leaves the batch.
+off to infinity or stands still is distinguished by `PathStatus`, and leaves the batch.
 """
 
 from __future__ import annotations

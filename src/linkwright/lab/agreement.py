@@ -2,7 +2,7 @@
 
 A task that is called with symbols must not ask for their values. Most such questions raise an
 error; a comparison with `==` does not, because two symbols are either the same or not. It is
-refused where it stands in the text, and what was compiled is compared with Python at some points.
+rejected where it stands in the text, and what was compiled is compared with Python at some points.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def copied_task(task: Task) -> Task:
 
 
 def refuse_equality(task: Task) -> None:
-    """Refuse a comparison with `==` or `!=` of what is a symbol in a native task."""
+    """Reject a comparison with `==` or `!=` of what is a symbol in a native task."""
     try:
         lines, first = inspect.getsourcelines(type(task).run)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -84,7 +84,7 @@ def _symbolic(task: Task, part: ast.expr) -> Iterator[str]:
 
 
 def require_agreement(task: Task, layout: SlotLayout, function: SlotFunction) -> None:
-    """Refuse a native task that gives other numbers than its text in Python."""
+    """Reject a native task that gives other numbers than its text in Python."""
     from linkwright.lab.running import python_task
 
     for arguments, held in _points(task, layout):

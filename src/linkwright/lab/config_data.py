@@ -1,7 +1,7 @@
 """The configuration of a laboratory as one line of JSON, and back: what a session holds of it.
 
-It is told with every number to the last bit. Only classes that configurations consist of are made
-of it; nothing else can be named.
+It is reported with every number to the last bit. Only classes that configurations consist of are
+made of it; nothing else can be named.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def config_text(config: lab.LabConfig) -> str:
 
 
 def config_of(text: str) -> lab.LabConfig:
-    """Return the configuration that a line of JSON tells.
+    """Return the configuration that a line of JSON reports.
 
     >>> config_of("[]")
     Traceback (most recent call last):

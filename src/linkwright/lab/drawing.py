@@ -78,7 +78,7 @@ class DrawnText:
 DrawnThing: TypeAlias = DrawnSphere | DrawnLine | DrawnArrow | DrawnText
 
 MOST = 2000
-"""Things that one picture may have; a task that draws in a circle is told."""
+"""Things that one picture may have; a task that draws in a circle is reported."""
 
 
 class Drawing:
@@ -165,7 +165,9 @@ def _point(value: ArrayLike) -> Point:
     except (TypeError, ValueError):
         found = np.empty(0)
     if len(found) != 3 or not np.isfinite(found).all():
-        raise InputError(f"{value!r} is no point in space", remedy="give three finite numbers, m")
+        raise InputError(
+            f"{value!r} is not a point in space", remedy="give three finite numbers, m"
+        )
     return float(found[0]), float(found[1]), float(found[2])
 
 
@@ -185,7 +187,7 @@ def _color(value: str | Sequence[float]) -> Color:
         return COLORS[value]
     found = [float(x) for x in value]
     if len(found) != 3 or not all(0 <= x <= 1 for x in found):
-        raise InputError(f"{value!r} is no color", remedy="give red, green and blue from 0 to 1")
+        raise InputError(f"{value!r} is not a color", remedy="give red, green and blue from 0 to 1")
     return found[0], found[1], found[2]
 
 

@@ -1,7 +1,7 @@
 """A simulated robot in a process of its own, behind a driver's place, by the clock on the wall.
 
-It tells what a real one would: raw readings of its sensors. It takes what actuators are told, and
-follows it while it is told to be active. After `PATIENCE` of its periods without a command, and
+It says what a real one would: raw readings of its sensors. It takes commands of actuators, and
+follows it while it is active. After `PATIENCE` of its periods without a command, and
 whenever it is not active, it damps its joints.
 """
 
@@ -108,7 +108,7 @@ def robot_system(config: LabConfig) -> System:
 class FakeRobot(Closable):
     """A simulated robot behind a driver's place.
 
-    Nothing of its further sensors is simulated: they tell the inputs `misc.raw` of its loop, 0 as
+    Nothing of its further sensors is simulated: they report the inputs `misc.raw` of its loop, 0 as
     long as nobody sets them.
     """
 

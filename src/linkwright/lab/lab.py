@@ -222,7 +222,7 @@ class Lab(Commanded):
     def layout(self, language: str = "c") -> str:
         """Return a header by which other programs read and write what a laboratory shares.
 
-        On hardware the windows lie in the folder `lab.real.path`: `motor.told`, `task.told` and
+        On hardware the windows are in the folder `lab.real.path`: `motor.told`, `task.told` and
         `vision.told` have what each servo reached at its last tick; `task.state` is what a task in
         a process is given, and `task.desired` what it writes.
 
@@ -325,7 +325,9 @@ class Lab(Commanded):
         else:
             one = task() if isinstance(task, type) else task
             if not isinstance(one, Task):
-                raise InputError(f"{one!r} is no task", remedy="derive it from linkwright.lab.Task")
+                raise InputError(
+                    f"{one!r} is not a task", remedy="derive it from linkwright.lab.Task"
+                )
             require_run(type(one))
             made = {one.name: one}
         for name in made:
@@ -338,7 +340,7 @@ class Lab(Commanded):
         """Take up every file of tasks again; return the names of its tasks.
 
         A task that runs goes on by its new text, with its parameters kept. Files that are saved
-        are taken up without being asked for; `shelf.mistakes` tells what is wrong in them.
+        are taken up without being asked for; `shelf.mistakes` says what is wrong in them.
         """
         return self.shelf.reload()
 

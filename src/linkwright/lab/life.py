@@ -1,7 +1,7 @@
 """When a task is called: the life of a slot between two starts, in ticks.
 
 A task is called from the tick at which its number enters until it says that it is done, until too
-many ticks in a row took too long, or until another number enters; 0 is no task. What it gives at
+many ticks in a row took too long, or until another number enters; 0 is not a task. What it gives at
 its last tick still counts; from the next one on its joints are frozen.
 """
 

@@ -100,7 +100,7 @@ def _task(lab: Lab, name: str) -> Task:
 
 
 def _require_idle(lab: Lab, servo: str) -> None:
-    """Refuse whatever needs that no task runs."""
+    """Reject whatever needs that no task runs."""
     if servo != MEMBER and servo not in lab.rates:
         raise InputError(f"there is no servo {servo!r}", remedy="name it in the ratios")
     if lab.stopped is not None:
@@ -228,7 +228,7 @@ def _own_feed(lab: Lab) -> Array:
 def _lent(
     lab: Lab, servo: str, wanted: Mapping[str, float], layout: SlotLayout, by_model: bool
 ) -> dict[str, float]:
-    """Return what is told of the feedforward that a task begins with."""
+    """Return what is reported of the feedforward that a task begins with."""
     begins = np.array([wanted[name] for name in layout.result_names("des_uff")])
     own = begins if by_model or lab.given("desired.mode") else _own_feed(lab)
     places: Sequence[int] = range(len(begins))
@@ -304,7 +304,7 @@ def stop(lab: Lab, reason: str = "asked") -> None:
     """Disable all output, until `reset`.
 
     Args:
-        reason: that is told.
+        reason: of the message.
     """
     with lab.changing:
         lab.stopped = reason

@@ -152,7 +152,7 @@ def end(lab: Lab, servo: str, words: str) -> None:
 
     Args:
         servo: whose slot it is.
-        words: that are told.
+        words: of the message.
     """
     with lab.changing:
         lab._running.pop(servo, None)
@@ -183,7 +183,7 @@ def _recover(lab: Lab) -> BaseException | None:
 
 
 def require_open(lab: Lab) -> None:
-    """Refuse what a laboratory that was closed cannot do."""
+    """Reject what a laboratory that was closed cannot do."""
     if lab.closed:
         raise Error("the laboratory is closed", remedy="make another one")
 
@@ -208,7 +208,7 @@ def pace(lab: Lab, speed: float | None, overrun: str = "skip") -> None:
     if lab.real is not None:
         if overrun != "skip":
             raise Error(
-                f"a laboratory on hardware does not {overrun}: the robot would be told in a "
+                f"a laboratory on hardware does not {overrun}: the robot would be commanded in a "
                 "rush what it should have done before",
                 remedy="leave overrun at 'skip'",
             )
@@ -291,7 +291,7 @@ def put(lab: Lab, values: Mapping[str, float]) -> None:
 
 
 def require_simulated(lab: Lab, why: str) -> None:
-    """Refuse what only a simulation can do."""
+    """Reject what only a simulation can do."""
     if lab.real is not None:
         raise Error(
             f"not on hardware: {why}", remedy="run the laboratory without a driver for that"

@@ -244,7 +244,7 @@ def _add_load(m: Mechanism, places: Places, effector: EndEffector) -> None:
     """Add what an end-effector carries: a mass in a point, whose numbers are parameters."""
     if effector.link not in places:
         raise InputError(
-            f"the end-effector {effector.name!r} is on {effector.link!r}, which is no link",
+            f"the end-effector {effector.name!r} is on {effector.link!r}, which is not a link",
             remedy=f"there are {', '.join(places)}",
         )
     mass, *center = load_names(effector.name)

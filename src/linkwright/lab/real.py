@@ -2,7 +2,7 @@
 
 Motor servo and socket are in a native thread; native tasks run in it, Python tasks in processes of
 their own. The robot is not enabled before its readings have come for a while; what is wanted then
-is where it stands. A robot that is silent or tells a fault stops the laboratory, until `reset`.
+is where it stands. A robot that is silent or reports a fault stops the laboratory, until `reset`.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class RealSide:
             NOT_FINITE: "a command or its fault was no number",
             FAILED: "its driver failed",
         }
-        told = words.get(cause, f"it tells the fault {cause}")
+        told = words.get(cause, f"it reports the fault {cause}")
         more = self.driver.told if cause == FAILED else ""
         return f"the robot at {self.driver.place}: {told}" + (f": {more}" if more else "")
 

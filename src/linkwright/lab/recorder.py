@@ -29,7 +29,7 @@ from linkwright.recording.numbering import save_next
 from linkwright.simulation.pacing import PacedLoop, Sampling
 
 MOST_BYTES = 2 << 30
-"""Of the samples of one recording, which lie in memory."""
+"""Of the samples of one recording, which are in memory."""
 
 LISTED = 1000
 """Recordings that `recordings` knows, the newest."""
@@ -44,10 +44,10 @@ class RecorderHost(Protocol):
     tasks: dict[str, Task]
 
     def require_open(self) -> None:
-        """Refuse what a laboratory that was closed cannot do."""
+        """Reject what a laboratory that was closed cannot do."""
 
     def tell(self, text: str) -> None:
-        """Tell whoever listens."""
+        """Notify whoever listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class LabRecorder:
         if exact.denominator != 1 or not exact or rate > most:
             near = max(1, round(float(most) / rate)) if rate > 0 else 1
             raise InputError(
-                f"{rate:g} Hz is no whole part of the {most:g} Hz of the motor servo",
+                f"{rate:g} Hz is not a whole part of the {most:g} Hz of the motor servo",
                 remedy=f"take {most / near:g} Hz" if rate > 0 else "take more than 0",
             )
         return int(exact)

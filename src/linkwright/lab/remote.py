@@ -1,7 +1,7 @@
 """Python tasks of a laboratory on hardware: each in a process of its own, beside the motor servo.
 
 The process is a fork of the laboratory after `init`, so that the task is there as `init` left it.
-At each tick of the task servo native code tells it the arguments of the slot and wakes it; what
+At each tick of the task servo native code sends it the arguments of the slot and wakes it; what
 `run` makes of them goes back through a window, and enters at the next tick of the motor servo.
 Where it is late the last command holds. It ends with the laboratory.
 """
@@ -34,7 +34,7 @@ _NAP = 0.1  # s, after which a process looks whether its laboratory is still the
 
 
 def arguments_record(layout: SlotLayout) -> Record:
-    """Return what the process of a task is told: the arguments of its slot."""
+    """Return what the process of a task receives: the arguments of its slot."""
     ports = {NUMBER: ((), "1")} | {n: (p.shape, p.unit) for n, p in layout.inputs.items()}
     fields = [Field(n, unit, shape=shape) for n, (shape, unit) in ports.items()]
     return Record(f"{layout.servo}.state", *fields)
@@ -136,7 +136,7 @@ def _work(
     start: NDArray[np.float64],
     parent: int,
 ) -> None:
-    """Be the process: run the task at each state that is told."""
+    """Be the process: run the task at each state that it gets."""
     told, given = arguments_record(layout), results_record(layout)
     window = Window.open(folder / told.name, told)
     state, desired = Mirror(window), Mirror(Window.create(folder / given.name, given))

@@ -127,7 +127,7 @@ class _Executed:
                     *((folder / other, content) for other, content in text.beside.items()),
                 ]:
                     if not path.resolve().is_relative_to(folder):
-                        raise InputError(f"the session has a text for {path}, which is no place")
+                        raise InputError(f"the session has a text for {path}, which is not a place")
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_text(content, encoding="utf-8", newline="")
                 self._classes[stored.text] = load_tasks(main).tasks

@@ -235,7 +235,7 @@ def _as_in_programs(description: Description, robot: Robot) -> Description:
 
 
 def _single(description: Description, robot: Robot) -> tuple[str, ...]:
-    """Return the joints that a laboratory commands; joints of other kinds are refused."""
+    """Return the joints that a laboratory commands; joints of other kinds are rejected."""
     known = set(robot.coordinates)
     for joint in description.joints:
         if joint.kind in ("weld", "free") or joint.mimic is not None or joint.name in known:

@@ -108,7 +108,7 @@ def python_task(task: Task, layout: SlotLayout, carried: Integers | None = None)
 
 
 def not_finite(task: Task, layout: SlotLayout, results: Array, place: int) -> InputError:
-    """Return what is told of a task that gave a number which is none."""
+    """Return what is reported of a task that gave what is not a number."""
     port = next(name for name, at in layout.result.items() if at.start <= place < at.stop)
     i = place - layout.result[port].start
     name = port
@@ -144,7 +144,7 @@ def carried_states(task: Task, older: Task) -> Integers:
 
 
 def task_failure(task: Task | type[Task], error: BaseException, method: str = "run") -> InputError:
-    """Return what is told of a task that failed, with its file and line."""
+    """Return what is reported of a task that failed, with its file and line."""
     if isinstance(error, InputError) and error.line is not None:
         return error
     file = source_file(task if isinstance(task, type) else type(task))
@@ -175,7 +175,7 @@ def _named(error: BaseException) -> str:
 
 
 def _read_only(frame: traceback.FrameSummary | None) -> Error:
-    """Return what is told of a task that writes to what it is handed to read."""
+    """Return what is reported of a task that writes to what it is handed to read."""
     found = re.search(r"\bstate\.(?:desired\.)?(\w+)", (frame and frame.line) or "")
     if found is None:
         return Error(
@@ -309,7 +309,7 @@ def native_program(task: Task, layout: SlotLayout, carried: Integers | None = No
     if changed:
         raise InputError(
             f"run of the native task {task.name!r} changes self.{changed[0]}, "
-            "which is no declared state",
+            "which is not a declared state",
             file=str(source_file(type(task))),
             line=type(task).run.__code__.co_firstlineno,
             remedy=f"write {changed[0]} = state(...) in the class, or leave out native = True",
@@ -358,7 +358,7 @@ def _value(task: Task, layout: SlotLayout, i: int, value: Any) -> Expr:
         return as_expr(value)
     except Exception:
         port = next(name for name, place in layout.result.items() if place.start <= i < place.stop)
-        raise Error(f"{task.name!r} sets {port} to {value!r}, which is no number") from None
+        raise Error(f"{task.name!r} sets {port} to {value!r}, which is not a number") from None
 
 
 def _shallow(task: Task) -> dict[str, Any]:

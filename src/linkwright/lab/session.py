@@ -2,7 +2,7 @@
 
 A session holds the configuration and the seed, all states at a low rate, and the tape: by tick,
 every change of an input, whoever made it, what Python tasks gave and what drivers read. Lines of
-text among them tell which function has which number, the text of task files, and commands.
+text among them say which function has which number, the text of task files, and commands.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class SessionJournal(LoopJournal):
         self.failed = ""
         """Why the journal was given up, as where the disk is full; the laboratory goes on."""
         self.tell: Callable[[str], None] | None = None
-        """Told of that, once."""
+        """Reported once."""
         self._told: set[str] = set()
         self._turn = threading.Lock()
         self._seconds = session.phases.tick_seconds
@@ -140,7 +140,7 @@ class SessionJournal(LoopJournal):
         return called
 
     def repeat(self, stored: StoredFunction, text: TaskText | None) -> None:
-        """Note a function as another session has told it."""
+        """Note a function as another session has it."""
         with self._turn:
             about: dict[str, Any] = {"servo": stored.servo, "number": stored.number}
             about |= {"name": stored.name, "values": dict(stored.values)}
@@ -347,5 +347,5 @@ def _noted(
                 answers = None if a.get("exchanged") else tuple(a.get("answers", ()))
                 functions.append(StoredFunction(tick, *where, data, text, kind, values, answers))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        raise InputError("what the session tells of its tasks is damaged") from None
+        raise InputError("what the session reports its tasks is damaged") from None
     return functions, texts, commands, origins

@@ -1,6 +1,6 @@
 """The C header of records that processes share, so that other programs can join.
 
-The header has a struct for each record, which is the whole frame as it lies in its window, and
+The header has a struct for each record, which is the whole frame as it is in its window, and
 functions that open, read, wait for, claim and write one. It follows `linkwright.windows.records`:
 a sequence that is odd while a frame is written, a checksum, and the digest of the declaration.
 """

@@ -26,7 +26,7 @@ PARAMETERS, MEMORIES, CHANNELS = 64, 64, 16
 """How many numbers a task may have of each kind."""
 
 JOINT_STATE = {"q": "rad", "u": "rad/s", "a": "rad/s^2", "ufb": "N*m", "tau": "N*m", "load": "N*m"}
-"""What a task is told of each joint."""
+"""What a task knows of each joint."""
 
 JOINT_TARGET = {"q": "rad", "u": "rad/s", "a": "rad/s^2", "uff": "N*m", "uex": "N*m"}
 """What a task wants of each joint; `now_q` and so on are what is wanted at present, of whoever

@@ -1,8 +1,8 @@
 """Functions of task slots as plain data: what a session holds of them.
 
 A compiled task is a Program, and a Program is data: it is written as text and read again without
-running anything of the task's file. A Program that has no text, and a Python function, are told by
-their names alone: what they give is on the tape.
+running anything of the task's file. A Program that has no text, and a Python function, are
+reported by their names alone: what they give is on the tape.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def program_data(made: Program) -> dict[str, Any] | None:
 
 
 def program_of(data: Mapping[str, Any], sizes: tuple[int, int]) -> Program:
-    """Return the Program that data tells, which anybody may have written."""
+    """Return the Program that data reports, which anybody may have written."""
     try:
         name = str(data["name"])
         told = [
@@ -68,7 +68,8 @@ def for_session(function: SlotFunction) -> tuple[SlotFunction, dict[str, Any] | 
 
 
 def from_session(name: str, data: Mapping[str, Any] | None, sizes: tuple[int, int]) -> SlotFunction:
-    """Return the function that a session tells, or what stands for one whose results it tells."""
+    """Return the function that a session reports, or what stands for one whose results it
+    reports."""
     return taped_function(name) if data is None else native_function(name, program_of(data, sizes))
 
 

@@ -4,7 +4,7 @@ At a tick, members that are due run in the order in which they need each other:
 
     robot, sensors, base_state, cart, life, task, desired, invdyn, feed, motor, guard
 
-with `invkin` between the task and `desired` in the mode `cart`, and `shown` for what servos tell
+with `invkin` between the task and `desired` in the mode `cart`, and `shown` for what servos report
 those that come before them: what was wanted and commanded at the tick before. Whatever changes
 during a run is an input or a parameter of one of them.
 

@@ -129,7 +129,7 @@ def load_tasks(path: str | os.PathLike[str]) -> LoadedTasks:
 
 @contextmanager
 def _apart(folder: Path) -> Iterator[list[Path]]:
-    """Import what lies in a folder for once, and forget it afterwards; gives its files."""
+    """Import what is in a folder for once, and forget it afterwards; gives its files."""
     beside: list[Path] = []
     with _importing:
         known, path = set(sys.modules), list(sys.path)
@@ -148,7 +148,7 @@ def _apart(folder: Path) -> Iterator[list[Path]]:
 
 
 def _failure(file: Path, error: Exception) -> InputError:
-    """Return what is told of an exception while a file was read."""
+    """Return what is reported of an exception while a file was read."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if Path(f.filename).parent == file.parent]
     frame = own[-1] if own else None
@@ -197,7 +197,7 @@ class TaskSource:
         return True
 
     def read_again(self) -> LoadedTasks | None:
-        """Read the file; return its tasks, or None where it has a mistake, which `error` tells.
+        """Read the file; return its tasks, or None where it has a mistake, which `error` reports.
 
         The tasks that it has stay until `take` is called.
         """
@@ -239,7 +239,7 @@ class TaskSource:
 
 
 class TaskWatch:
-    """Looks at files of tasks beside the loop, and tells which were saved."""
+    """Looks at files of tasks beside the loop, and says which were saved."""
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class TaskWatch:
         self.files = [f for f in self.files if f.path != file.path] + [file]
 
     def look(self) -> int:
-        """Look once, and tell what was saved; return how many files were."""
+        """Look once, and say what was saved; return how many files were."""
         saved = [file for file in list(self.files) if file.changed()]
         for file in saved:
             call = self._saved()

@@ -2,7 +2,7 @@
 
 The new text of a file is imported apart, a task of it that runs is built and tried on a copy of the
 state, and only then exchanged, between two ticks and with its parameters kept. A mistake leaves
-everything as it is, and is told until it is mended.
+everything as it is, and is reported until it is mended.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TaskHolder(Protocol):
         """Let a task that runs be one of a newer text, between two ticks."""
 
     def tell(self, text: str) -> None:
-        """Tell whoever listens."""
+        """Notify whoever listens."""
 
 
 class TaskShelf:

@@ -65,7 +65,7 @@ class TaskParameter:
         return f"from {self.low:g} to {self.high:g}{unit}"
 
     def checked(self, value: Any, task: str) -> float:
-        """Return a value for it, or refuse it in words.
+        """Return a value for it, or reject it in words.
 
         Args:
             value: a finite number within the bounds.
@@ -206,7 +206,7 @@ class TaskSetting:
 
 
 class _Setting:
-    """A declared setting; the value lies in the task itself."""
+    """A declared setting; the value is in the task itself."""
 
     def __init__(self, default: Any, doc: str) -> None:
         self.default, self.doc = default, doc
@@ -305,7 +305,7 @@ class Task:
         declared = isinstance(getattr(type(self), name, None), _Number) or name in _OWN
         if not declared and self.running == "native":
             raise Error(
-                f"{self.name!r} changes self.{name} in run, which is no declared state",
+                f"{self.name!r} changes self.{name} in run, which is not a declared state",
                 remedy=f"write {name} = state(...) in the class, or leave out native = True",
             )
         object.__setattr__(self, name, value)
@@ -377,7 +377,7 @@ class Task:
         return {name: float(getattr(self, name)) for name in self.parameters()}
 
     def checked(self, values: Mapping[str, Any]) -> dict[str, float]:
-        """Return values for parameters, all of them checked; one that is wrong refuses all.
+        """Return values for parameters, all of them checked; one that is wrong rejects all.
 
         Args:
             values: by name.
@@ -416,7 +416,7 @@ class Task:
 
 
 def require_run(cls: type[Task]) -> None:
-    """Refuse a task that does nothing, as where `run` is misspelled; one may only draw.
+    """Reject a task that does nothing, as where `run` is misspelled; one may only draw.
 
     >>> class Wave(Task):
     ...     def rnu(self, t, state, desired): ...

@@ -1,4 +1,4 @@
-"""What a laboratory on hardware tells other programs: a window for each servo, at its ticks.
+"""What a laboratory on hardware reports other programs: a window for each servo, at its ticks.
 
 Native code writes a frame after each tick of the servo, with the base tick in its head, and wakes
 who waits. `motor.told` has the joints as they were measured, `task.told` what is wanted of them and
@@ -35,7 +35,7 @@ _WANTED = dict(
 
 @dataclass(frozen=True, slots=True)
 class ToldField:
-    """A field of what a servo tells."""
+    """A field of what a servo reports."""
 
     field: Field  # as it is declared
     # of the System that its numbers come from, in their order, each with how many it has
@@ -43,7 +43,7 @@ class ToldField:
 
 
 def told_fields(config: LabConfig) -> dict[str, tuple[ToldField, ...]]:
-    """Return what each servo tells, by the name of the servo.
+    """Return what each servo reports, by the name of the servo.
 
     >>> from linkwright.lab.sources import lab_config
     >>> found = told_fields(lab_config("sl-arm"))
@@ -78,7 +78,7 @@ def told_fields(config: LabConfig) -> dict[str, tuple[ToldField, ...]]:
 
 
 def told_records(config: LabConfig) -> dict[str, Record]:
-    """Return the records of what servos tell, by the name of the servo."""
+    """Return the records of what servos report, by the name of the servo."""
     return {
         servo: Record(f"{servo}.told", *(told.field for told in fields))
         for servo, fields in told_fields(config).items()

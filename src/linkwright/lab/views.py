@@ -36,7 +36,7 @@ class _Part:
         except (TypeError, ValueError):
             name = f"{view.path}.{self.name}"
             if np.asarray(value).dtype.kind not in "biufO" or np.size(value) in (1, part.size):
-                raise Error(f"{name} is set to {value!r}, which is no number") from None
+                raise Error(f"{name} is set to {value!r}, which is not a number") from None
             raise Error(
                 f"{name} has {part.size} numbers, not {np.size(value)}",
                 remedy="give one for all, or one for each",
@@ -93,7 +93,7 @@ class WantedView(View):
 
 
 class Named(dict[str, Any]):
-    """Views by name; one that is not there is refused in words."""
+    """Views by name; one that is not there is rejected in words."""
 
     def __init__(self, what: str, views: Mapping[str, View]) -> None:
         super().__init__(views)
@@ -181,7 +181,7 @@ def _cut(row: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
 
 
 def missing_part(error: AttributeError) -> Error | None:
-    """Return what is told of a part that a view does not have, where that was asked for."""
+    """Return what is reported of a part that a view does not have, where that was asked for."""
     found = re.match(r"'(\w+)' object has no attribute '(\w+)'", str(error))
     views = {v.__name__: (path, v) for path, v in _PATHS.items()}
     if found is None or found[1] not in views:

@@ -107,7 +107,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _vector(what: str, value: Any) -> tuple[float, float, float]:
-    """Return three finite numbers, or refuse what is none of the kind."""
+    """Return three finite numbers, or reject anything else."""
     found = list(value) if isinstance(value, Sequence | np.ndarray) else []
     if len(found) != 3 or not all(map(_is_number, found)):
         raise InputError(f"{what} is {value!r}", remedy="give three finite numbers")

@@ -79,7 +79,7 @@ def add_filter(system: System, name: str, *, feedback: bool = False) -> str:
     known = [n for n, member in system.members.items() if isinstance(member.block, Chain)]
     if name not in known:
         raise DriveError(
-            f"{name!r} is no Chain: a filter takes its matrices from one",
+            f"{name!r} is not a Chain: a filter takes its matrices from one",
             remedy=suggestion(name, known, "give a model with a Chain that has a rate"),
             code="R411",
         )

@@ -65,7 +65,7 @@ def kalman(
         density: of white noise in the rates of states, by name: their unit for the root of a
             second. Van Loan's integral makes the covariance of a step of it.
         process: standard deviation of what each step adds to states, by name.
-        inputs: names of the inputs that the filter is told, in the order of its port `u`; all that
+        inputs: names of the inputs that the filter receives, in the order of its port `u`; all that
             nothing drives by default. Others keep their values.
         initial: the estimate at the start, by name; where the System starts by default.
         covariance: of its error: one number, a diagonal, a matrix, or variances by name (others 0).
@@ -77,8 +77,8 @@ def kalman(
             likelihood of all that was measured.
         name: of the block.
 
-    The port `z` takes the sensors in their order; [filters](filters.md) tells all ports and
-    channels. `state_names` are the states, `unobservable` those that no sensor tells apart at the
+    The port `z` takes the sensors in their order; [filters](filters.md) reports all ports and
+    channels. `state_names` are the states, `unobservable` those that no sensor distinguishes at the
     start.
 
     >>> from linkwright.blocks import Block
@@ -243,7 +243,7 @@ class _Plan:
         return KalmanFilter(phi, h, Q, self.measurement, covariance=P, every=self.every, **given)
 
     def _columns(self, model: LinearModel) -> list[int]:
-        """Return which inputs the filter is told."""
+        """Return which inputs the filter receives."""
         if self.inputs is None:
             return list(range(len(model.inputs)))
         for name in self.inputs:

@@ -11,7 +11,7 @@ and the mass matrix at the operating point comes, with one speed for each coordi
 
 C is the symmetric part of what multiplies the speeds (damping), G the skew part (gyroscopic). K
 is left whole: its skew part is that of circulatory forces. f is what is left at an operating point
-that is no equilibrium. Coordinates on which nothing depends are left out where that leaves one
+that is not an equilibrium. Coordinates on which nothing depends are left out where that leaves one
 speed for each. Where it does not (a bicycle, a car), speeds have no coordinates of their own, and
 the equations stay in u: M u' + (C + G) u + K q = F w + f, q' = N u + R q.
 """
@@ -50,12 +50,12 @@ class SecondOrderModel:
         mass: M, symmetric.
         damping: C, symmetric.
         gyroscopic: G, skew.
-        stiffness: K; with speeds that are no rates, one column for each coordinate.
+        stiffness: K; with speeds that are not rates, one column for each coordinate.
         force: F, the effect of the inputs.
         coordinates: names of the coordinates q.
         speeds: names of the speeds, which are their rates.
         inputs: names of the inputs w.
-        kinematics: N of q' = N u + R q where the speeds are no rates; else nothing.
+        kinematics: N of q' = N u + R q where the speeds are not rates; else nothing.
         drift: R of the same.
         load: f, zero in an equilibrium.
         point: value of every coordinate and speed at the operating point.

@@ -115,7 +115,7 @@ def step_measures(
     size = high - low
     if size == 0 or not math.isfinite(size):
         raise InputError(
-            f"the step goes from {low:g} to {high:g}, which is no step", remedy="give a goal"
+            f"the step goes from {low:g} to {high:g}, which is not a step", remedy="give a goal"
         )
     way = (y - low) / size
     first, second = _crossing(t, way, 0.1), _crossing(t, way, 0.9)

@@ -225,7 +225,7 @@ def limit_cone(
     else:
         if at_second:
             raise MechanismError(
-                f"{joint!r} is no driven strut, and has no second end",
+                f"{joint!r} is not a driven strut, and has no second end",
                 remedy="leave at_second out",
             )
         body, other = _joined(m, joint)

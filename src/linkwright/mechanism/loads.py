@@ -275,7 +275,7 @@ def passive(
 
 
 def _refuse_others(m: Mechanism, name: str, given: Value) -> None:
-    """Refuse what is not a body of this mechanism."""
+    """Reject what is not a body of this mechanism."""
     if given is not None and not (isinstance(given, Body) and is_own(m, given)):
         raise MechanismError(f"{name!r} needs a body of {m.name!r}, not {given!r}")
 

@@ -41,7 +41,7 @@ def mechanism_of(given: ModelLike, what: str = "") -> Mechanism:
     """Return the mechanism of a robot, a System, a file or a model's name; or a mechanism itself.
 
     With `what`, something that depends on all that acts, the members of a System are not left out
-    without being asked for: a System that has some is refused.
+    without being asked for: a System that has some is rejected.
 
     >>> mechanism_of(Mechanism("m")).name
     'm'

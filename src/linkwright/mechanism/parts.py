@@ -403,7 +403,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How a run goes by default."""
+    """Default settings of a run."""
 
     until: float
     step: float

@@ -1,7 +1,7 @@
 """What texts, names and numbers stand for in a mechanism: expressions, vectors, places, bodies.
 
 Anything that is a number in the description may also be an expression or a text (`"L1/2"`), in
-which unknown names become parameters; a text model declares its parameters and refuses unknown
+which unknown names become parameters; a text model declares its parameters and rejects unknown
 ones.
 """
 
@@ -28,7 +28,7 @@ def expr(m: Mechanism, value: Value, unit: str = "?") -> Expr:
 
     Args:
         value: what to read.
-        unit: the SI unit of what is read; a text in units of another kind is refused.
+        unit: the SI unit of what is read; a text in units of another kind is rejected.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("m")
@@ -99,7 +99,7 @@ def link_or_body(m: Mechanism, name: str) -> Point | Body | None:
     """Return the link or other frame of a robot file of that name, or the body, or None.
 
     A body that was made for links has axes of its own, chosen for small programs: no link is
-    where it is. So it never goes by its name, which is that of a link or nobody's.
+    where it is. So it never depends on its name, which is that of a link or nobody's.
 
     Args:
         name: as the file spells it.

@@ -8,7 +8,7 @@ in the plane.
 
 A run of negative or infinite masses and moments gives numbers that mean nothing, so `refuse_unreal`
 stands at the door of every run, with the values that the run has, and `refuse_negative` where
-joints that move no mass are no harm: at equilibria and at what a robot computes of itself.
+joints that move no mass do no harm: at equilibria and at what a robot computes of itself.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def implausible(mechanism: Mechanism) -> list[str]:
 
 
 def refuse_unreal(mechanism: Mechanism, values: Mapping[str, ArrayLike] | None = None) -> None:
-    """Refuse masses and inertias that are negative or not finite, and joints that move none.
+    """Reject masses and inertias that are negative or not finite, and joints that move none.
 
     >>> m = Mechanism("m")
     >>> arm = m.body("arm", rotate="z", mass="2*m1", inertia=1)
@@ -77,7 +77,7 @@ comes from m1 = -3
 
 
 def refuse_negative(mechanism: Mechanism, values: Mapping[str, ArrayLike] | None = None) -> None:
-    """Refuse masses and inertias that are negative or not finite.
+    """Reject masses and inertias that are negative or not finite.
 
     >>> m = Mechanism("m")
     >>> arm = m.body("arm", rotate="z", mass=-2, inertia=1)
@@ -93,7 +93,7 @@ positive mass and inertia
 def _moved(
     mechanism: Mechanism, values: Mapping[str, ArrayLike] | None
 ) -> dict[Body, Array] | None:
-    """Return in which runs each body moves mass, None where values are missing; refuse the rest."""
+    """Return in which runs each body moves mass, None where values are missing; reject the rest."""
     given = {**mechanism.values, **(values or {})}
     known = {
         x: np.asarray(given[name], dtype=float)
@@ -150,7 +150,7 @@ def _origin(used: Iterable[Expr], known: Mapping[Expr, Array], run: int) -> str:
 
 
 def _refuse_massless(mechanism: Mechanism, heavy: Mapping[Body, Array]) -> None:
-    """Refuse joints that move nothing but bodies without mass, where nothing else holds them."""
+    """Reject joints that move nothing but bodies without mass, where nothing else holds them."""
     if mechanism.constraints:
         return
     for body in mechanism.bodies.values():

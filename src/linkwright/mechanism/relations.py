@@ -259,7 +259,7 @@ def rolling_contact(
     """
     wheel = m.body_of(wheel, "the wheel")
     if len(wheel.rotations) != 1 or wheel.parent is None:
-        raise MechanismError(f"{wheel.name!r} has not one rotation, so it cannot roll")
+        raise MechanismError(f"{wheel.name!r} does not have one rotation, so it cannot roll")
     axle = wheel.frame.spins[0][1]
     ahead = (axle ^ m.z) if forward is None else m.vector(forward)
     if ahead.is_zero:
@@ -341,7 +341,7 @@ def limit(
 
 
 def _refuse_nonlinear(name: str, zero: Expr) -> None:
-    """Refuse a relation that is not linear in the speeds."""
+    """Reject a relation that is not linear in the speeds."""
     speeds = [x for x in free_symbols(zero) if x.data.role == "speed"]
     try:
         linear_coefficients(zero, speeds)

@@ -49,7 +49,7 @@ class MechanismScope:
     def read(self, value: Any, unit: str = "?") -> Expr:
         """Return what a text, number or expression stands for, in an SI unit.
 
-        A text that is in units of another kind is refused; an expression is in SI units already.
+        A text that is in units of another kind is rejected; an expression is in SI units already.
         """
         if isinstance(value, str):
             found = parse(value, self)
@@ -74,9 +74,9 @@ class MechanismScope:
         return quantity(number, unit, self.system)
 
     def _check(self, text: str, unit: str) -> None:
-        """Refuse a text that is in units of another kind, where a unit stands in it.
+        """Reject a text that is in units of another kind, where a unit stands in it.
 
-        Where texts are in other units than SI, the units of names count too: numbers go by them.
+        Where texts are in other units than SI, the units of names count too: numbers are in them.
         """
         if unit == "?":
             return
@@ -97,7 +97,8 @@ class MechanismScope:
             )
 
     def unit_in(self, text: str) -> Unit | None:
-        """Return the unit of a text where names and units in it tell; plain numbers tell none."""
+        """Return the unit of a text where names and units in it show it; plain numbers show
+        none."""
         try:
             return self._measure(read(text))
         except UnitError:
@@ -246,7 +247,7 @@ class MechanismScope:
 
 @dataclass(frozen=True, slots=True)
 class UnitScope:
-    """What the units of a text tell: names and written units are known, plain numbers are not.
+    """What the units of a text show: names and written units are known, plain numbers are not.
 
     In a text without names a number is a number: `2*10 in` is a length.
     """

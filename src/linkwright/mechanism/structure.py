@@ -1,8 +1,8 @@
 """What a mechanism is made of, as one value that can be kept and compared.
 
 Parts of a mechanism are records that never change; a mechanism changes by getting other ones. So
-the parts themselves, in their order, tell whether it is still what it was: whatever is derived,
-kept or recorded goes by its `Structure`, never by how many parts there are. Numbers (values of
+the parts themselves, in their order, say whether it is still what it was: whatever is derived,
+kept or recorded depends on its `Structure`, never by how many parts there are. Numbers (values of
 parameters, where coordinates start) are not in it: they are put in last.
 
 Snapshots and views are mechanisms beside it, with the same parts or others.
@@ -140,7 +140,7 @@ def _digest(x: Expr, known: dict[Expr, str]) -> str:
 def frozen(m: Mechanism) -> Mechanism:
     """Return an immutable snapshot, which later changes of the mechanism do not reach.
 
-    Its tables cannot be written to, and methods that would change it are refused.
+    Its tables cannot be written to, and methods that would change it are rejected.
     `with_values`, `with_loads` and `with_outputs` give other snapshots; `fingerprint` names its
     content.
 

@@ -212,7 +212,7 @@ def defaults(m: Mechanism, /, values: Mapping[str, Amount] | None = None, **more
 def set_initial(m: Mechanism, /, values: Mapping[str, Value] | None = None, **more: Value) -> None:
     """Set initial values of coordinates, speeds and extra states by name.
 
-    They may be declared later; a name that is none of them is an error where a run starts.
+    They may be declared later; any other name is an error where a run starts.
 
     Args:
         values: value of each name; an expression of parameters follows their values.
@@ -276,7 +276,7 @@ def when_changed(m: Mechanism, forget: Callable[[], None]) -> None:
 
 
 def changed(m: Mechanism) -> None:
-    """Tell whoever has derived something that it does not hold any more."""
+    """Notify whoever has derived something that it does not hold any more."""
     for known in _dependents.get(m, ()):
         forget = known()
         if forget is not None:
@@ -344,7 +344,7 @@ def unknown(m: Mechanism, name: str, known: Iterable[str], what: str) -> NoRetur
 
 
 def si_only(unit: str, name: str) -> str:
-    """Return the unit of a symbol; one that is not SI is refused, since nothing converts it.
+    """Return the unit of a symbol; one that is not SI is rejected, since nothing converts it.
 
     >>> si_only("N*m/rad", "k")
     'N*m/rad'
@@ -364,7 +364,7 @@ def _si_text(unit: str) -> str:
 
 
 def require_name(name: object, what: str) -> None:
-    """Refuse what is no name.
+    """Reject what is not a name.
 
     >>> require_name("rod", "a body")
     """

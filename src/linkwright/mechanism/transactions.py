@@ -1,4 +1,4 @@
-"""What the methods that describe a mechanism have in common: a refused call leaves no trace."""
+"""What the methods that describe a mechanism have in common: a rejected call leaves no trace."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def builder(method: Method) -> Method:
     """Let a method of a mechanism leave it as it was where it ends in an error.
 
     What a call has added to the tables of the mechanism goes away again, parameters that its texts
-    named among it. An argument of a wrong kind is refused in our words (`base.arguments`).
+    named among it. An argument of a wrong kind is rejected in our words (`base.arguments`).
 
     >>> from linkwright.mechanism import Mechanism, MechanismError
     >>> m = Mechanism("m")

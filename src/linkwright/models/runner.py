@@ -52,7 +52,7 @@ class Request:
 
     @property
     def unusual(self) -> dict[str, Any]:
-        """How the model does not run as it is, which its recording tells."""
+        """How the model does not run as it is, which its recording reports."""
         own = {name: getattr(self, name) for name in USUAL}
         return {name: value for name, value in own.items() if value != USUAL[name]}
 
@@ -189,7 +189,7 @@ def _opened(request: Request, file: OpenedFile | None = None) -> Mechanism | Sys
 
 
 def _refuse_unreal(mechanism: Mechanism, values: Mapping[str, float]) -> None:
-    """Refuse values with which a body's mass or inertia is none."""
+    """Reject values that make a body's mass or inertia impossible."""
     from linkwright.equations.resistance import refuse_idle
     from linkwright.mechanism.plausibility import refuse_unreal
 
@@ -198,7 +198,7 @@ def _refuse_unreal(mechanism: Mechanism, values: Mapping[str, float]) -> None:
 
 
 def _is_real(mechanism: Mechanism) -> bool:
-    """Whether a model with its own values would not be refused."""
+    """Whether a model with its own values would not be rejected."""
     try:
         _refuse_unreal(mechanism, {})
     except Error:

@@ -83,7 +83,7 @@ def _of_file(model: str, path: Path, options: str) -> Source:
 
 
 def _whole_numbers(options: str) -> dict[str, int]:
-    """Return the options of a text model; what is not a number is told by whoever builds it."""
+    """Return the options of a text model; what is not a number is reported by whoever builds it."""
     pairs = (item.partition("=") for item in options.split(",") if item)
     found = ((k.strip(), integer(v)) for k, _, v in pairs)
     return {k: n for k, n in found if n is not None and n >= 0}

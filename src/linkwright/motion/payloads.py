@@ -69,7 +69,7 @@ class Payload:
         self._refuse_unreal()
 
     def _refuse_unreal(self) -> None:
-        """Refuse inertias that no body has: negative, or against the triangle inequality."""
+        """Reject inertias that no body has: negative, or against the triangle inequality."""
         tensor = inertia_tensor(self.inertia)
         second = 0.5 * np.trace(tensor) * np.eye(3) - tensor
         least = float(np.linalg.eigvalsh(second)[0])

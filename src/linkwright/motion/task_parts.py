@@ -31,7 +31,7 @@ FORCES = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 def chosen(value: object, known: Sequence[str], what: str) -> str:
-    """Return one of some words, or refuse another."""
+    """Return one of some words, or reject another."""
     if value not in known:
         near = nearest(str(value), known)
         raise MotionError(

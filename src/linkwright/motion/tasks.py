@@ -168,7 +168,7 @@ class Task:
         self._refuse_late(end, [t for t, _ in carried])
 
     def _refuse_late(self, end: float, picked: Sequence[float]) -> None:
-        """Refuse loads that begin when the task is over."""
+        """Reject loads that begin when the task is over."""
         starts = [("payload", k, t, end + _SAME) for k, t in enumerate(picked)]
         for key, loads in (("wrench", self.wrench), ("base", self.base)):
             starts += [(key, k, load.start, end - _SAME) for k, load in enumerate(loads)]
@@ -183,7 +183,7 @@ class Task:
                 )
 
     def schedule(self) -> list[tuple[float, float, Part]]:
-        """Return when each part begins and ends, s, and the part; gaps and overlaps are refused."""
+        """Return when each part begins and ends, s, and the part; reject gaps and overlaps."""
         found: list[tuple[float, float, Part]] = []
         at: float | None = self.begin
         for k, part in enumerate(self.parts):

@@ -143,7 +143,7 @@ def _truth(ship: Ship) -> Block:
 
 @dataclass(frozen=True, slots=True)
 class SensedMotion:
-    """The motion of a ship as its sensors tell it: angles and rates, no places or accelerations.
+    """The motion of a ship as its sensors report it: angles and rates, no places or accelerations.
 
     Args:
         angles: roll, pitch, yaw, rad.

@@ -226,7 +226,7 @@ def with_turns(q: Array, limits: Array, own: Array) -> Array:
 
 
 def refuse_beyond(name: str, names: Sequence[str], q: Array, limits: Array, what: str) -> None:
-    """Refuse rows of coordinates of which one leaves its limits."""
+    """Reject rows of coordinates of which one leaves its limits."""
     over = beyond(q, limits)
     row, column = divmod(int(np.argmax(over)), over.shape[1])
     if over[row, column] > _OVER:

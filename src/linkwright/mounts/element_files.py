@@ -2,7 +2,7 @@
 
 Two-line elements (TLE) hold a number of five places, which Alpha-5 stretches to 339999; newer
 satellites come only as an Orbit Mean-Elements Message (CCSDS 502.0-B-3), in one of four forms. A
-file's first characters tell which form it has. Every complaint names file and line.
+file's first characters say which form it has. Every complaint names file and line.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _tle(text: str, file: str) -> Iterator[tuple[Orbit, _Place]]:
             one = (_checked(line, place), place)
         elif name:
             raise place.error(
-                f"{brief(line)} is no line of elements, and the name {name!r} stands above it",
+                f"{brief(line)} is not a line of elements, and the name {name!r} stands above it",
                 "give two lines of 69 characters that begin with 1 and 2",
             )
         else:
@@ -235,7 +235,7 @@ def _alpha5(text: str, place: _Place) -> int:
     if len(said) == 5 and said[0] in _ALPHA and said[1:].isascii() and said[1:].isdecimal():
         return (_ALPHA.index(said[0]) + 10) * 10_000 + int(said[1:])
     raise place.error(
-        f"{text!r} is no number of a satellite",
+        f"{text!r} is not a number of a satellite",
         "write five digits, or in Alpha-5 a letter (not I or O) and four digits",
     )
 
@@ -297,7 +297,7 @@ def _json(text: str, file: str) -> Iterator[tuple[Orbit, _Place]]:
             raise place.error("this is not JSON of elements", "fetch the file again") from None
         if not isinstance(record, dict):
             raise place.error(
-                f"{brief(record)} is no record of elements", "give objects with OBJECT_NAME etc."
+                f"{brief(record)} is not a record of elements", "give objects with OBJECT_NAME etc."
             )
         yield _message({str(k): _plain(v) for k, v in record.items()}, place), place
         at = _blank(text, end)

@@ -65,7 +65,7 @@ def held_words(machine: ParallelMachine) -> tuple[str, ...]:
     """Return what a mount with more than two freedoms keeps besides its direction.
 
     With three it keeps the platform's distance from the origin, with more its position; of three
-    axes in series the first goes as it is told.
+    axes in series the first goes as commanded.
     """
     if len(machine.actuators) == 3 and chain_of(machine) is not None:
         return (machine.coordinates[0].name,)

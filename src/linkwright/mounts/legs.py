@@ -57,7 +57,7 @@ class LegAxes:
         return tuple(f"{word}{k + 1}" for k in range(count))
 
     def values(self, d: Array, step: float = 1.0) -> Array:
-        """Return what the actuators are at directions; one out of reach is refused.
+        """Return what the actuators are at directions; one out of reach is rejected.
 
         Args:
             d: unit vectors.

@@ -77,7 +77,7 @@ def degrees_minutes_seconds(degrees: float) -> tuple[int, int, float, bool]:
     (45, 30, 0.0, True)
     """
     if not abs(degrees) < 1e9:
-        raise InputError(f"{degrees:g} degrees are no angle")
+        raise InputError(f"{degrees:g} degrees are not an angle")
     hundred_thousandths = round(abs(degrees) * 3600e5)  # no 60 seconds by rounding
     minutes, seconds = divmod(hundred_thousandths, 60 * 10**5)
     return minutes // 60, minutes % 60, seconds / 1e5, degrees < 0

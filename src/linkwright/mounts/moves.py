@@ -51,7 +51,7 @@ class TargetPath:
 
     Args:
         points: (n, 3), East, North, up.
-        lengths: of the path between neighbors, in what its speed is told in (n - 1).
+        lengths: of the path between neighbors, in which its speed is given (n - 1).
         at: the point of the path at a share from 0 to 1 of it.
 
     >>> path = line_path((0, 0, 1), (1, 0, 1), 1.0)
@@ -115,7 +115,7 @@ def circle_path(
         center: m.
         start: where it begins, m.
         normal: of its plane; what of it lies along the radius is left out. One that lies along the
-            radius altogether is refused.
+            radius altogether is rejected.
         spacing: between waypoints along the circle, m, or a little less.
         angle: degrees, positive about the normal.
 

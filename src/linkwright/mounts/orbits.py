@@ -176,7 +176,7 @@ def utc(time: datetime | str) -> datetime:
             found = datetime.fromisoformat(found)
         except ValueError:
             raise OrbitError(
-                f"{time!r} is no time", remedy="write it as 2026-11-16T12:00:00, in UTC"
+                f"{time!r} is not a time", remedy="write it as 2026-11-16T12:00:00, in UTC"
             ) from None
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 

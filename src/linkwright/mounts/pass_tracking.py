@@ -239,7 +239,7 @@ def _planned(
 
 
 def _observed(m: Mechanism, pass_: PathInSky, beamwidth: float, ship: Ship | None) -> Mechanism:
-    """Return a mount on its ship, with what its run tells."""
+    """Return a mount on its ship, with what its run reports."""
     if m.platform is None or not m.actuators:
         raise InputError(
             f"{m.name!r} names no actuators and platform",

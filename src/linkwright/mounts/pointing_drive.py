@@ -29,7 +29,7 @@ from linkwright.algebra.triples import dot
 from linkwright.blocks import Block
 
 HOLD, GO, SWEEP = 0, 1, 2
-"""What a drive is told: stand, go to the target, or turn until it is told otherwise."""
+"""Commands of a drive: stand, go to the target, or turn until the next command."""
 
 ZENITH = (0.0, 0.0, 1.0)
 _NONE = 1e-12

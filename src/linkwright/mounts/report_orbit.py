@@ -46,7 +46,7 @@ class ReportOrbit:
     turn: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse a target that is no direction."""
+        """Reject a target that is not a direction."""
         numbers = (self.radius, self.height, self.rate, self.start, self.tilt, self.turn)
         if not all(map(math.isfinite, numbers)) or self.radius < 0 or not self.distance > 0:
             raise InputError(

@@ -160,7 +160,7 @@ class Rotator(Closable):
         self._tell({"mode": GO, "target[0]": x, "target[1]": y, "target[2]": z})
 
     def sweep(self, direction: int, percent: float) -> None:
-        """Turn until told otherwise, or to a limit of elevation.
+        """Turn until the next command, or to a limit of elevation.
 
         Args:
             direction: `UP`, `DOWN`, `LEFT` or `RIGHT`.
@@ -267,7 +267,7 @@ class Rotator(Closable):
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; a port that is taken is told.
+    """Return a socket that listens; a port that is taken is reported.
 
     >>> with listening_socket("127.0.0.1", 0) as found:
     ...     found.getsockname()[0]
@@ -293,8 +293,8 @@ class RotatorPort(Closable):
 
     Args:
         rotator: what is driven; it is neither started nor closed here.
-        host: where to listen; loopback unless told otherwise.
-        port: 0 picks one, which `port` tells.
+        host: where to listen; loopback by default.
+        port: 0 picks one, which `port` reports.
         listening: what `listening_socket` returned, in place of both.
 
     >>> import socket

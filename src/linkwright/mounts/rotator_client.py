@@ -19,7 +19,7 @@ _LONGEST = 65536
 
 
 class RotatorError(Error):
-    """A rotator that cannot be reached, does not answer, or refuses a command."""
+    """A rotator that cannot be reached, does not answer, or rejects a command."""
 
 
 class SkyPath(Protocol):

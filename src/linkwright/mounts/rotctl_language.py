@@ -91,7 +91,7 @@ class Steerable(Protocol):
         """Go there."""
 
     def sweep(self, direction: int, percent: float) -> None:
-        """Turn in a direction (`UP`, `DOWN`, `LEFT`, `RIGHT`) until told otherwise."""
+        """Turn in a direction (`UP`, `DOWN`, `LEFT`, `RIGHT`) until the next command."""
 
     def stop(self) -> None:
         """Stand as soon as possible."""
@@ -100,7 +100,7 @@ class Steerable(Protocol):
         """Go where it parks."""
 
     def reset(self) -> None:
-        """Forget what was told, and stand."""
+        """Forget the commands, and stand."""
 
     def hear(self) -> None:
         """Note that somebody is there."""

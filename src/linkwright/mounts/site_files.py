@@ -57,7 +57,7 @@ def _read_mask(path: Path) -> tuple[tuple[float, float], ...]:
             continue  # the header
         if len(numbers) != 2 or numbers[0] is None or numbers[1] is None:
             raise InputError(
-                f"{', '.join(cells)!r} is no pair of azimuth and elevation",
+                f"{', '.join(cells)!r} is not a pair of azimuth and elevation",
                 file=path,
                 line=line,
                 remedy="write two numbers in degrees, such as 90, 12.5",

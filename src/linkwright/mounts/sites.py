@@ -105,7 +105,7 @@ class Site:
     ] = 10.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no place on the Earth."""
+        """Reject what is not a place on the Earth."""
         require_ranges(self, "a site")
         rows = tuple(sorted((float(a) % 360.0, float(e)) for a, e in self.mask))
         for azimuth, elevation in rows:

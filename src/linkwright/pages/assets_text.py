@@ -1,4 +1,4 @@
-"""The texts that pages are made of: scripts, style sheets and markup that lie in `assets`."""
+"""The texts that pages are made of: scripts, style sheets and markup that are in `assets`."""
 
 from __future__ import annotations
 

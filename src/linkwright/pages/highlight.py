@@ -1,8 +1,8 @@
 """Syntax colors for generated code, as HTML whose colors a style sheet gives.
 
-One regular expression for each language tells comments, directives, strings, numbers, words of the
-language and called functions apart; the parts are spans with the classes `c`, `d`, `s`, `n`, `w`
-and `f`.
+One regular expression for each language reports comments, directives, strings, numbers, words of
+the language and called functions apart; the parts are spans with the classes `c`, `d`, `s`, `n`,
+`w` and `f`.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def page_text(motions: Sequence[SceneMotion], *, title: str = "", most: int = MO
     if not motions:
         raise InputError("a page needs a recording or a model")
     if not most > 0:
-        raise InputError(f"a page of {most} bytes is none", remedy="allow 2,900,000, say")
+        raise InputError(f"a page cannot have {most} bytes", remedy="allow 2,900,000, say")
     frames, triangles = MOST_FRAMES, _TRIANGLES
     for _ in range(12):
         text = _written(motions, title, frames, triangles)

@@ -209,7 +209,7 @@ def _moving(rows: Array, units: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _story(recording: Recording) -> list[tuple[str, ...]]:
-    """Return the graphs that tell what happens: those of a shipped model, the feet's forces."""
+    """Return the graphs that say what happens: those of a shipped model, the feet's forces."""
     from linkwright.scene.model_shapes import STORIES
 
     found = list(STORIES.get(str(recording.metadata.get("model", "")), ()))

@@ -159,7 +159,7 @@ def find_assemblies(
     machine = parallel_machine(robot)
     if not machine.relations:
         raise InputError(
-            f"{machine.mechanism.name!r} has no closed loop: its joints tell its only assembly",
+            f"{machine.mechanism.name!r} has no closed loop: its joints give its only assembly",
             remedy="ask for its pose instead (`Robot.pose`), or take a machine with loops",
         )
     locked = dict(zip(machine.actuators, _locked(machine, actuators), strict=True))

@@ -3,8 +3,8 @@
 Actuators were read, and the platform was measured: its place, its rotation, or both. The dimensions
 that explain the measurements best are found by the method of Gauss and Newton, with loops closed
 anew and exact sensitivities in every turn (Mooring, Roth and Driels, Fundamentals of Manipulator
-Calibration, 1991). Columns are scaled; combinations of dimensions that the measurements do not tell
-apart are left as they were, and named.
+Calibration, 1991). Columns are scaled; combinations of dimensions that the measurements do not
+determine apart are left as they were, and named.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DimensionCalibration:
         values: of the dimensions, by name.
         deviations: their standard deviations, from the scatter of the measurements.
         residual: root of the mean square of what is left, in the units of the measurements.
-        unseen: combinations of dimensions that the measurements do not tell apart, in words.
+        unseen: combinations of dimensions that the measurements do not distinguish, in words.
         covariance: of the values, in their order.
 
     >>> DimensionCalibration({"L": 1.0}, {"L": 1e-4}, 1e-5, (), np.eye(1)).values
@@ -170,7 +170,7 @@ def _table(slopes: PoseSlopes, at: Array, values: Array, seen: _Measured) -> Arr
 
 
 def _least(table: Array, left: Array) -> tuple[Array, Array]:
-    """Return the shortest scaled step, and the directions that measurements do not tell."""
+    """Return the shortest scaled step, and the directions that measurements do not determine."""
     size = np.linalg.norm(table, axis=0)
     size[size == 0.0] = 1.0
     u, s, vt = np.linalg.svd(table / size, full_matrices=False)
@@ -192,7 +192,7 @@ def _told(slopes: PoseSlopes, values: Array, table: Array, left: Array) -> Dimen
     for row in unseen:
         row = row / np.abs(row).max()
         parts = [f"{x:+.3g} {n}" for x, n in zip(row, names, strict=True) if abs(x) > 1e-6]
-        words.append("the measurements do not tell " + " ".join(parts))
+        words.append("the measurements do not determine " + " ".join(parts))
     return DimensionCalibration(
         dict(zip(names, map(float, values), strict=True)),
         dict(zip(names, map(float, np.sqrt(np.diag(covariance).clip(0.0))), strict=True)),

@@ -158,7 +158,9 @@ def prove_regular(
     """
     begun = time.perf_counter()
     if not 0.0 < zenith < 180.0:
-        raise InputError(f"a region up to {zenith} degrees from the zenith is none", remedy="0-180")
+        raise InputError(
+            f"the zenith angle of a region is {zenith} degrees", remedy="give 0 to 180"
+        )
     given = machine_rates(robot)
     reduced = reduced_machine(given.machine)
     rates = machine_rates(reduced.machine, length=given.length)
@@ -440,7 +442,7 @@ class _Proof:
         else:
             words = (
                 f"not proven: {len(self.left)} boxes up to {zenith:g} degrees from the zenith are "
-                f"open, {self.count} are proven; what is open is no statement"
+                f"open, {self.count} are proven; what is open is not a statement"
             )
         middles = np.array([c for c, _, _ in self.left]).reshape(-1, 2)
         return RegionProof(

@@ -62,7 +62,7 @@ class Counterweight:
         found = [np.array(d, dtype=float) for d in given]
         if any(d.shape != (3,) or not np.linalg.norm(d) > 0.0 for d in found):
             raise InputError(
-                f"a counterweight lies along {self.along}, which is no direction",
+                f"a counterweight lies along {self.along}, which is not a direction",
                 remedy="give three numbers, not all zero",
             )
         return tuple(d / np.linalg.norm(d) for d in found)

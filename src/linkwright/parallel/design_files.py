@@ -158,7 +158,7 @@ def _range(
         raise source.error(("variables", name), error.what, f"give numbers in {unit}") from None
     if not low < high:
         raise source.error(
-            ("variables", name), f"{low:g} to {high:g} is no range", "give the smaller one first"
+            ("variables", name), f"{low:g} to {high:g} is not a range", "give the smaller one first"
         )
     return low, high
 

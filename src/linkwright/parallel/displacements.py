@@ -50,7 +50,7 @@ OPERATIONS = ("transform", "compose", "invert", "normalize")
 
 # -- Programs --------------------------------------------------------------------------------------
 def _formalism(name: str) -> Formalism:
-    """Return a formalism by its name, or refuse the name."""
+    """Return a formalism by its name, or reject the name."""
     if name not in FORMALISMS:
         raise InputError(
             f"there is no formalism {name!r} of displacements",
@@ -118,7 +118,7 @@ def displacement(name: str, rotation: ArrayLike, translation: ArrayLike) -> Arra
     if r.shape != (3, 3) or p.shape != (3,):
         raise ShapeError("a displacement is a rotation, 3 x 3, and a translation, three numbers")
     if not (np.abs(r @ r.T - np.eye(3)).max() < 1e-6 and np.linalg.det(r) > 0):
-        raise InputError("the rotation of a displacement is none")
+        raise InputError("the rotation of a displacement is not a rotation matrix")
     return _formalism(name).encode(r, p) + 0.0
 
 

@@ -62,7 +62,7 @@ def forms_of(code: Code, inputs: Sequence[AffineForm]) -> list[AffineForm]:
 
 
 def form_arithmetic(op: str, data: Any, args: list[AffineForm]) -> AffineForm:
-    """Return the form of one instruction; one that has no rule is refused by name."""
+    """Return the form of one instruction; one that has no rule is rejected by name."""
     if op == "const":
         return AffineForm(float(data))
     rule = _RULES.get(op)

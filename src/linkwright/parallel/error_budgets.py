@@ -3,7 +3,7 @@
 A source has a limit, ±size, in its own unit, and a sensitivity: the output's change for a unit of
 it. Together they are bounded by the sum of magnitudes (worst case), by the root of the sum of
 squares, or sampled (Monte Carlo). Sources that are the same each time a pose is taken shift its
-mean; the others scatter it, which is how ISO 9283 tells accuracy from repeatability.
+mean; the others scatter it, which is how ISO 9283 distinguishes accuracy from repeatability.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def connect_poses(
     if output not in OUTPUTS:
         raise InputError(f"output is {output!r}", remedy=f"one of {', '.join(OUTPUTS)}")
     if not 0 < step <= 0.5:
-        raise InputError(f"a step of {step} rad is none", remedy="give 0.02 to 0.5")
+        raise InputError(f"the step is {step} rad", remedy="give 0.02 to 0.5")
     rates = machine_rates(robot)
     start, goal = rates.coordinates(first), rates.coordinates(second)
     generic, weights = generic_motions(rates, start, output)
@@ -215,7 +215,7 @@ class _Flood:
             f"open: given up after {count} poses on this grid of {self.step:g} rad"
             if given_up
             else f"not joined on this grid of {self.step:g} rad: of the {count} poses reached "
-            f"without crossing a singularity of {kind} none is the other; a grid is no proof"
+            f"without crossing a singularity of {kind} none is the other; a grid is not a proof"
         )
         nothing = np.zeros((0, len(self.rates.names)))
         return JoinedPoses(None if given_up else False, words, nothing, count, 0.0)

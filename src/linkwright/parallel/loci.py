@@ -314,7 +314,7 @@ def _chart(
     """Return closed poses over a region."""
     for name, (low, high) in over.items():
         if not (np.isfinite([low, high]).all() and low < high):
-            raise InputError(f"{name!r} goes from {low} to {high}, which is no range")
+            raise InputError(f"{name!r} goes from {low} to {high}, which is not a range")
     names = tuple(over)
     kept = [rates.names[i] for i in held]
     fixed = np.array(list(held.values()))
@@ -340,7 +340,7 @@ def _chart(
         return made
     if len(names) != 2:
         raise InputError(
-            f"a region over {', '.join(names)} is no plane",
+            f"a region over {', '.join(names)} is not a plane",
             remedy='give {"zenith": (0, 90)}, or ranges of two coordinates, or of x and y',
         )
     axes = [np.linspace(*over[n], grid) for n in names]

@@ -5,8 +5,8 @@ computed at every pose with the loops closed for the dimensions at hand. The wor
 made smooth by the function of Kreisselmeier and Steinhauser, which is never better than the true
 worst one. Its derivatives are exact: those of the quantity by coordinates and dimensions are
 Programs, and the coordinates follow dimensions by the implicit function theorem. SciPy's SLSQP or
-trust-constr goes downhill with them; `differential evolution` looks everywhere first. What is told
-at the end are true worst cases, not smooth ones.
+trust-constr goes downhill with them; `differential evolution` looks everywhere first. What is
+reported at the end are true worst cases, not smooth ones.
 """
 
 from __future__ import annotations
@@ -427,7 +427,7 @@ def _bounds(
             )
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise InputError(
-                f"{name!r} may go from {low} to {high}, which is no range",
+                f"{name!r} may go from {low} to {high}, which is not a range",
                 remedy="give a least value below the greatest",
             )
     return [(float(low), float(high)) for low, high in variables.values()]

@@ -237,7 +237,9 @@ def machine_rates(
     """
     machine = source if isinstance(source, ParallelMachine) else parallel_machine(source)
     if length is not None and not (np.isfinite(length) and length > 0):
-        raise InputError(f"the characteristic length is {length}, which is no length", remedy="m")
+        raise InputError(
+            f"the characteristic length is {length}, which is not positive", remedy="m"
+        )
     parts = ProgramParts(machine.relations, machine.coordinates, _pose(machine), machine)
     kernel = _kernel(parts)
     values = all_values(machine.mechanism, None)

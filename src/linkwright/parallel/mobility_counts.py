@@ -8,8 +8,8 @@ already, and it binds without clearance. A motion that moves neither the platfor
 such as the twist of a strut between two balls, is idle.
 
 A rod of fixed length counts as a link with a ball and a universal joint, a driven strut as two
-links with ball, slider and universal joint, so that neither twists. A relation that is no joint (a
-point held along one direction, a coordinate that follows another) takes one freedom.
+links with ball, slider and universal joint, so that neither twists. A relation that is not a
+joint (a point held along one direction, a coordinate that follows another) takes one freedom.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ the parts (Gosselin 1990; Pashkevich, Chablat and Wenger 2009). How a relation c
 displacement is read from where its force acts (`Constraint.works`).
 
 A machine that is not overconstrained carries its loads in one way only, and the result is exact for
-small displacements; an overconstrained one is refused.
+small displacements; an overconstrained one is rejected.
 """
 
 from __future__ import annotations

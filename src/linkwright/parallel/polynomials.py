@@ -13,7 +13,7 @@ Nothing is approximated, only written in other coordinates:
 
 What is driven is locked: its value is a parameter beside the dimensions. Where the relations hold
 a parameter in a root or another function, that function is the parameter. What is not polynomial
-in the unknowns is refused by its name.
+in the unknowns is rejected by its name.
 """
 
 from __future__ import annotations
@@ -216,7 +216,8 @@ class _Writer:
                     self.values[node] = self.node(node)
         except NotPolynomialError as error:
             raise NotPolynomialError(
-                f"{name!r} is no polynomial: {error}", remedy="close it by Newton's method instead"
+                f"{name!r} is not a polynomial: {error}",
+                remedy="close it by Newton's method instead",
             ) from error
         parts = self.values[x]
         if any(odd for odd in parts):

@@ -332,7 +332,7 @@ def _following(
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Return the change of passive coordinates for a unit of each free one.
 
-    The second result tells which free ones relations cannot follow.
+    The second result says which free ones relations cannot follow.
     """
     tied = relations[:, passive]
     if not tied.size:

@@ -180,7 +180,7 @@ def _inside(ball: Any, radius: float) -> bool:
 
 
 def ball_arithmetic(op: str, data: Any, args: list[Any]) -> Any:
-    """Return the ball of python-flint of one instruction; one that has no rule is refused by name.
+    """Return the ball of python-flint of one instruction; one that has no rule is rejected by name.
 
     Needs the extra `certify`.
     """

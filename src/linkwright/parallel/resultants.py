@@ -126,7 +126,7 @@ def triangle_modes(given: ArrayLike) -> TriangleModes:
     """Return all real ways to assemble three arms, of one case or of many."""
     d = np.ascontiguousarray(np.asarray(given, float).reshape(-1, 3, 9))
     if not np.isfinite(d).all():
-        raise InputError("the closures of three arms have coefficients that are no numbers")
+        raise InputError("the closures of three arms have coefficients that are not numbers")
     coefficients: Array = _kernel("polynomial").batch(d)
     row, tangents = _real_roots(coefficients)
     angles, residual = _kernel("back").batch(d[row], 2 * np.arctan(tangents))
@@ -142,7 +142,7 @@ def _real_roots(coefficients: Array) -> tuple[NDArray[np.intp], Array]:
     if not (size > 0).all():
         raise InputError(
             "three arms move although their tips are held: their closures depend on each other",
-            remedy="other dimensions; infinitely many assemblies are no list",
+            remedy="other dimensions; infinitely many assemblies cannot be listed",
         )
     scaled = coefficients / size
     low = np.abs(scaled[:, -1]) < 1e-12  # a root at infinity: the arm at 180 deg

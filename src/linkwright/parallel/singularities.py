@@ -18,9 +18,9 @@ interpretation of mechanism singularities*, Journal of Mechanical Design 117, 19
 (RI), redundant output (RO), impossible input (II), impossible output (IO), redundant passive motion
 (RPM), increased instantaneous mobility (IIM).
 
-What holds around every pose is no singularity: redundant relations, and idle motions that neither
-actuators nor platform feel (a strut that twists between two ball joints). Both are counted at
-random configurations nearby.
+What holds around every pose is not a singularity: redundant relations, and idle motions that
+neither actuators nor platform feel (a strut that twists between two ball joints). Both are
+counted at random configurations nearby.
 
 How far away: motions are measured in radians, lengths by a characteristic length. The distance to
 type 2 is the smallest share that actuators have in a motion, |actuators| / |actuators and

@@ -1,11 +1,11 @@
 """How large the terms are that the outputs of a Program are made of.
 
-A value that is zero but for rounding has no scale of its own; its rounding errors go by the terms
-that cancel in it. Their magnitude is that of running error analysis (N. J. Higham, *Accuracy and
-Stability of Numerical Algorithms*, 2nd ed., section 3.3), without its factors of rounding: for sums
-the sum of magnitudes, for products the largest magnitude of a factor times the values of the
-others, so that a square of what nearly cancels stays small; angles count up to 1. What a loop, a
-solve or another function gives counts by its own size.
+A value that is zero but for rounding has no scale of its own; its rounding errors depend on the
+terms that cancel in it. Their magnitude is that of running error analysis (N. J. Higham,
+*Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.3), without its factors of
+rounding: for sums the sum of magnitudes, for products the largest magnitude of a factor times the
+values of the others, so that a square of what nearly cancels stays small; angles count up to 1.
+What a loop, a solve or another function gives counts by its own size.
 """
 
 from __future__ import annotations

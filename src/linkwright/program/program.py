@@ -121,10 +121,14 @@ class Loop:
             raise ProgramError(f"a loop needs at least one turn, not {self.count}")
         for array in self.scanned:
             if len(array.values) != self.count:
-                raise ProgramError(f"the scanned array {array.symbol} has not {self.count} values")
+                raise ProgramError(
+                    f"the scanned array {array.symbol} does not have {self.count} values"
+                )
         for out in self.stacked:
             if len(out.targets) != self.count:
-                raise ProgramError(f"a stacked array of the loop has not {self.count} targets")
+                raise ProgramError(
+                    f"a stacked array of the loop does not have {self.count} targets"
+                )
 
     @property
     def inner_symbols(self) -> tuple[Expr, ...]:

@@ -1,4 +1,4 @@
-"""How much a file may hold: one that unfolds into more than fits is refused before it is read."""
+"""How much a file may hold: one that unfolds into more than fits is rejected before it is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_RATIO = 1000  # of what is unpacked to the size of a file, beyond that
 
 
 def require_room(path: Path, size: int, packed: int | None = None) -> None:
-    """Refuse a file whose numbers would take too much room.
+    """Reject a file whose numbers would take too much room.
 
     >>> require_room(Path("a.npz"), 1 << 40)
     Traceback (most recent call last):

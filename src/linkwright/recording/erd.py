@@ -139,7 +139,7 @@ def _numbers(path: Path, lines: Sequence[str]) -> tuple[int, int, float]:
         )
     require_room(path, 8 * samples * (channels + 1))
     if not 0 <= step_value < math.inf or step_value * samples == math.inf:
-        raise InputError(f"the step {step_value} s is none between samples", file=path, line=2)
+        raise InputError(f"the step between samples is {step_value} s", file=path, line=2)
     return channels, samples, step_value
 
 

@@ -95,7 +95,7 @@ class Journal(Closable):
             self.flush()
 
     def attach(self, content: bytes) -> None:
-        """Add bytes that are no samples, such as a part of a tape; they are read as one."""
+        """Add bytes that are not samples, such as a part of a tape; they are read as one."""
         if content:
             data = np.frombuffer(content, np.uint8)
             self._block(attached_record(len(content)), {"bytes": data}, len(content))
@@ -213,7 +213,7 @@ def _begun(path: Path, replace: bool) -> BinaryIO:
 
 
 def require_no_journal(path: Path, *, replace: bool) -> None:
-    """Refuse to begin a run where another goes on, or has left its journal."""
+    """Reject to begin a run where another goes on, or has left its journal."""
     if not path.is_file():
         return
     try:

@@ -56,7 +56,7 @@ def recording_of(
 
 
 def channel_of(label: str) -> Channel:
-    """Return the channel of a label, with the kind of quantity that its unit tells.
+    """Return the channel of a label, with the kind of quantity of its unit.
 
     >>> channel_of("shoulder [deg]")
     Channel(name='shoulder', unit='deg', long='', generic='angle', body='')

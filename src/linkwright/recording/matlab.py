@@ -68,7 +68,7 @@ def read_matlab(path: Path) -> Recording:
         raise
     except Exception as error:  # what SciPy raises of damaged files is of many kinds
         raise InputError(
-            f"it is no MAT file of version 5, or damaged: {' '.join(str(error).split())[:200]}",
+            f"it is not a MAT file of version 5, or damaged: {' '.join(str(error).split())[:200]}",
             file=path,
             remedy="in MATLAB, save with -v7 or -v6",
         ) from None
@@ -114,7 +114,7 @@ def _recording(path: Path, found: dict[str, Any], data: NDArray[np.float64]) -> 
         try:
             told, own = from_json(str(np.ravel(found["linkwright"])[0]))
         except (ValueError, IndexError):
-            raise InputError("what it tells of itself in JSON is damaged", file=path) from None
+            raise InputError("what it reports itself in JSON is damaged", file=path) from None
         if [(c.name, c.unit) for c in own] == list(zip(names, units, strict=True)):
             about, channels = told, list(own)
     times = np.ravel(found["t"]) if "t" in found else None

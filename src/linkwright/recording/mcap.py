@@ -109,7 +109,7 @@ def read_mcap(path: Path) -> Recording:
 
 
 def _require_room(path: Path, file: BinaryIO) -> None:
-    """Refuse a file whose chunks unpack to more than fits, before any of them is."""
+    """Reject a file whose chunks unpack to more than fits, before any of them is."""
     streaming, records = (
         extra("mcap.stream_reader", "recording"),
         extra("mcap.records", "recording"),

@@ -1,8 +1,8 @@
-"""The table `origin` of a recording: what moved, told so that it can be drawn later.
+"""The table `origin` of a recording: what moved, written so that it can be drawn later.
 
 In memory a recording keeps the thing itself (`Recording.of`) and whole paths. In a file there is
 plain data (`linkwright.formats.origins`), and the path of a robot file is relative to the folder of
-the recording, so that the two can be moved together and nothing of the machine is told.
+the recording, so that the two can be moved together and nothing of the machine is reported.
 """
 
 from __future__ import annotations

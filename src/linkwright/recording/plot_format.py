@@ -107,11 +107,11 @@ class PlotFormat:
         self._check_page()
 
     def _check_page(self) -> None:
-        """Refuse a page that is no page, and axes that leave it."""
+        """Reject a page without extent, and axes that leave it."""
         lengths = [*(self.page or ()), *(self.axes or ()), self.logo_size]
         if not all(math.isfinite(x) and 0 < x <= _LARGEST_PAGE for x in lengths):
             raise RecordingError(
-                "a page, an axis or a logo has a length that is no length",
+                "a page, an axis or a logo has a length that is not positive",
                 remedy=f"give inches between 0 and {_LARGEST_PAGE:g}",
                 code="R804",
             )

@@ -301,7 +301,7 @@ def _draw_curve(
 
 
 def _line(channel: Channel, number: int, place: int) -> str | tuple[float, tuple[float, ...]]:
-    """Return how a curve is drawn: whole or dashed, as Matplotlib tells it."""
+    """Return how a curve is drawn: whole or dashed, as Matplotlib has it."""
     if _is_target(channel):
         return "--"
     dashes = DASHES[place % len(DASHES)]
@@ -341,7 +341,7 @@ def save_figure(path: str | os.PathLike[str], drawing: Figure, *, replace: bool 
     ending = target.suffix.lower()
     if ending not in ENDINGS:
         raise RecordingError(
-            f"the ending {ending!r} is none of a picture", remedy=f"use {', '.join(ENDINGS)}"
+            f"the ending {ending!r} does not name a picture", remedy=f"use {', '.join(ENDINGS)}"
         )
     metadata: Mapping[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(
         ending, {"Software": "linkwright"}

@@ -68,7 +68,7 @@ class Recording(Recorded):
         data: one row for each time, one column for each channel.
         metadata: where it comes from, as plain data.
         source: the mechanism or System that moved, while it is at hand; files hold what
-            `linkwright.formats.origins` tells of it.
+            `linkwright.formats.origins` describes it.
 
     >>> r = Recording([0, 0.5, 1], (Channel("x", "m"),), [[0], [1], [4]], {"model": "slide"})
     >>> r["x"], r.final, len(r)

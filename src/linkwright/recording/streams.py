@@ -91,7 +91,7 @@ def whole(stream: Stream) -> Recording:
 
 
 def early_changes(about: dict[str, Any]) -> NDArray[Any]:
-    """Return the changes of a tape that lies in the metadata, and take it out of these."""
+    """Return the changes of a tape that is in the metadata, and take it out of these."""
     return changes_of(attached_bytes(str(about.pop("attached", attached_text(b"")))))
 
 

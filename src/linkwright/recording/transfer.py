@@ -1,7 +1,7 @@
 """Results that are copied, and sent to other processes, as those of `multiprocessing`.
 
 Numbers and names travel. The model that a result is of does not, since expressions belong to their
-process: a recording tells of it what a file would tell, and can be shown with that.
+process: a recording reports it what a file would report, and can be shown with that.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _arrived(cls: type[Transferable], held: dict[str, Any]) -> Transferable:
 
 
 def with_origin(metadata: Mapping[str, Any], source: Any) -> dict[str, Any]:
-    """Return what is known of a result, with what is told of the model that it is of."""
+    """Return what is known of a result, with what is reported of the model that it is of."""
     known = dict(metadata)
     if "origin" not in known and source is not None:
         from linkwright.base.hooks import origin_of

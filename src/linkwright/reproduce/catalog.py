@@ -68,7 +68,7 @@ def figures() -> dict[str, Figure]:
 
 
 def chosen(names: Sequence[str]) -> list[Figure]:
-    """Return figures by their names; a name that is none is refused with its neighbors.
+    """Return figures by their names; an unknown name is rejected with its neighbors.
 
     >>> [f.name for f in chosen(["autosim-fig-9-1-9"])]
     ['autosim-fig-9-1-9']

@@ -1,4 +1,4 @@
-"""Figures drawn as the documents draw them: black on white, in boxes, told apart by dashes."""
+"""Figures drawn as the documents draw them: black on white, in boxes, distinguished by dashes."""
 
 from __future__ import annotations
 

@@ -114,7 +114,9 @@ def _columns(value: Array) -> Array:
     if value.ndim >= 1 and value.shape[-1] == 4:
         size = np.linalg.norm(value, axis=-1, keepdims=True)
         if np.any(np.abs(size - 1.0) > _UNIT):
-            raise InputError("a quaternion has not unit length", remedy="divide it by its length")
+            raise InputError(
+                "a quaternion does not have unit length", remedy="divide it by its length"
+            )
         value = quaternion_matrix(value / size)
     if value.ndim < 2 or value.shape[-2:] != (3, 3):
         raise ShapeError(

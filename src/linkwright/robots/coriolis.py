@@ -1,7 +1,7 @@
 """The matrix C(q, u) with C u + g = b, for which M' - 2 C is skew.
 
 Of the many matrices with C u + g = b this is the one of the Christoffel symbols, also where speeds
-are no rates of coordinates. A body with mass m, first moment h and second moment S about a point
+are not rates of coordinates. A body with mass m, first moment h and second moment S about a point
 that moves with v, turning with omega, has the factor (Echeandia and Wensing 2021, which comes out
 simple in second moments)
 

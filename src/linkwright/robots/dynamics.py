@@ -28,7 +28,7 @@ else:
 
 def inverse_dynamics(robot: Robot) -> LoadedQuantity:
     """Inverse dynamics (RNEA), forces from accelerations: `inverse_dynamics(q, u, a)`; with
-    `wrench=` (or `payload=`) and `frame=`, what it takes to bear that too."""
+    `wrench=` (or `payload=`) and `frame=`, what it takes to carry that too."""
 
     def slopes(by: Sequence[str]) -> Program:
         return derivatives.inverse_dynamics_derivative(

@@ -8,7 +8,7 @@ regrouped between bodies here: that would leave the efforts alone and change the
 Beside coordinates, speeds and accelerations a Program can take, each where it is asked for:
 
 - `wrench`: force and moment that a frame puts on its surroundings, about the frame's origin, along
-  the axes of the world; the joints bear it, so that a robot at rest has J^T wrench more effort;
+  the axes of the world; the joints carry it, so that a robot at rest has J^T wrench more effort;
 - `payload`: the ten inertial parameters of a body that is fixed to the frame, about the frame's
   origin along its axes, in the order of `Robot.inertial_parameters`;
 - `base`: the acceleration of the ground, along the axes of the world.
@@ -101,7 +101,7 @@ def joint_loads(
 
 
 def _refuse_loads(mechanism: Mechanism) -> None:
-    """Refuse mechanisms in which a load goes around the joints of the tree."""
+    """Reject mechanisms in which a load goes around the joints of the tree."""
     pairs = [(f.name, f.point.body, f.reaction) for f in mechanism.forces]
     pairs += [(m.name, m.body, m.reaction) for m in mechanism.moments]
     around = [

@@ -51,7 +51,7 @@ _TWO = constant(2)
 
 
 def checked_reference(reference: str) -> str:
-    """Return the name of a view, or refuse it."""
+    """Return the name of a view, or reject it."""
     if reference not in REFERENCES:
         raise InputError(
             f"there is no reference {reference!r} for motion",
@@ -61,7 +61,7 @@ def checked_reference(reference: str) -> str:
 
 
 def checked_orientation(orientation: str) -> str:
-    """Return the name of numbers for an orientation, or refuse it."""
+    """Return the name of numbers for an orientation, or reject it."""
     if orientation not in ORIENTATIONS:
         raise InputError(
             f"there is no orientation {orientation!r}",

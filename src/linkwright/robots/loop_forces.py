@@ -4,7 +4,7 @@ The recursion over the tree gives what each speed would need, M u' - f, as if no
 loops. In the joints that no actuator drives it comes from the constraints: J_D^T lambda = needed_D,
 with J_D the columns of the eliminated speeds (Featherstone, Rigid Body Dynamics Algorithms, section
 8.3). Each constraint then acts on its bodies where its works say, and a second recursion carries
-that inward, so that every joint shows all that it bears. A relation that the others imply carries
+that inward, so that every joint shows all that it carries. A relation that the others imply carries
 nothing: how an overconstrained machine shares its load depends on its clearances.
 """
 

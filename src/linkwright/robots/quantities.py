@@ -112,7 +112,7 @@ def full_names(robot: Robot) -> tuple[str, ...]:
 
 
 def base(robot: Robot) -> ColumnBasis:
-    """The inertial parameters that motion can tell apart, and what the others add to them."""
+    """The inertial parameters that motion can distinguish, and what the others add to them."""
     count = -(-2 * len(robot.inertial_names) // max(1, len(robot.tree.speeds))) + 4
     samples = robot.regressor(*regressors.random_states(robot.tree, count))
     return regressors.base_of(samples, robot.inertial_names)

@@ -8,7 +8,7 @@ joint with one coordinate: the inertia of the geared rotor, viscous and dry fric
 A column is the virtual power of a body's inertia force with one parameter 1 and the others 0, for
 the unit speed of each joint that carries the body (Atkeson, An and Hollerbach 1986).
 
-Not all parameters can be told apart by forces and motion:
+Not all parameters can be distinguished by forces and motion:
 `linkwright.equations.independent_columns` finds those that can from Y at many states.
 """
 

@@ -466,7 +466,7 @@ class Robot(Shown):
             derive: returns its Program.
             slopes: returns the Program of its derivatives, where there is a better way than to
                 differentiate its statements.
-            weighs: whether masses count in it; then those that cannot be are refused.
+            weighs: whether masses count in it; then those that cannot be are rejected.
         """
         return self._quantity_of_kind(Quantity, name, derive, slopes, weighs=weighs)
 
@@ -709,7 +709,7 @@ class Robot(Shown):
             climb: what freedom makes larger: "manipulability", or an expression of coordinates.
             gain: rates of joints for a unit of its gradient.
             limits: of position, speed and acceleration to keep, by saturation in the null space;
-                where they do not allow the whole rate, `scale` tells what part they allow.
+                where they do not allow the whole rate, `scale` says what part they allow.
             last: the rates before these, for limits of acceleration; at rest by default.
         """
         return ik.joint_rates(

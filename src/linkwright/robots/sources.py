@@ -27,7 +27,7 @@ def read_source(source: Any, roots: Sequence[str | os.PathLike[str]]) -> Descrip
 
 
 def refuse_choices(base: str, friction: bool, mimic: bool, locked: object) -> None:
-    """Refuse what can only be chosen for the description of a robot."""
+    """Reject what can only be chosen for the description of a robot."""
     chosen = {"base": base != "file", "friction": not friction, "mimic": not mimic}
     chosen["locked"] = bool(locked)
     wrong = [name for name, made in chosen.items() if made]

@@ -364,7 +364,7 @@ def expected_cost(
 
 
 def _weight(given: ArrayLike, count: int, what: str) -> Array:
-    """Return a weight of the cost; one of another size is refused."""
+    """Return a weight of the cost; one of another size is rejected."""
     found = np.asarray(given, dtype=float)
     if found.shape != (count, count) or not np.isfinite(found).all():
         raise InputError(

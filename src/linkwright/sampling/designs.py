@@ -1,4 +1,4 @@
-"""The interval for which poles are placed, so that a loop bears a distribution of intervals.
+"""The interval for which poles are placed, so that a loop tolerates a distribution of intervals.
 
 A double integrator with poles p at the interval t has the gain K(t) = (kp/t^2, kv/t), and its
 gamma depends on the ratio of intervals alone: gamma(s; t) = gamma(s/t; 1). The same holds of the
@@ -348,7 +348,7 @@ def _root(f: Callable[[float], float], low: float, high: float) -> float:
 
 def _none(distribution: Distribution) -> InputError:
     return InputError(
-        f"no interval of the design is proven to bear {distribution}",
+        f"no interval of the design is proven to tolerate {distribution}",
         remedy="choose faster poles, or a narrower distribution",
         code="R629",
     )

@@ -92,7 +92,7 @@ class Loop:
             )
         if not all(np.isfinite(m).all() for m in (matrix, effect, summed) if m is not None):
             raise InputError(
-                "a matrix of the loop has entries that are no numbers",
+                "a matrix of the loop has entries that are not numbers",
                 remedy="check how it was computed",
                 code="R626",
             )
@@ -279,7 +279,7 @@ class Loop:
         return log_norms(phi + psi @ self.gain_of(gain), self.transform_of(transform))
 
     def transform_of(self, transform: ArrayLike) -> Array:
-        """Return a transformation T; one that has no inverse, or another size, is refused.
+        """Return a transformation T; one that has no inverse, or another size, is rejected.
 
         Args:
             transform: T, with a row and a column for each state.

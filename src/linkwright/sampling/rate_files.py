@@ -259,7 +259,7 @@ class LoopTask:
         if not (0 < given[2] <= _MOST and low < high):
             raise self.source.error(
                 at,
-                f"from {low:g} to {high:g} in {given[2]} values is no range",
+                f"from {low:g} to {high:g} in {given[2]} values is not a range",
                 f"give the smaller one first, and a count of 1 to {_MOST}",
             )
         return np.linspace(low, high, given[2])
@@ -358,5 +358,5 @@ def distribution_of(
 
 def _table(part: object, source: TextSource, at: tuple[str | int, ...]) -> Mapping[str, Any]:
     if not isinstance(part, Mapping):
-        raise source.error(at, f"{part!r} is no distribution", 'such as { kind = "uniform", … }')
+        raise source.error(at, f"{part!r} is not a distribution", 'such as { kind = "uniform", … }')
     return part

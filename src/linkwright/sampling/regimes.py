@@ -319,12 +319,12 @@ def generator(seed: int) -> np.random.Generator:
     np.int64(8)
     """
     if seed < 0:
-        raise InputError(f"a seed of {seed} is none", remedy="give a whole number, 0 or more")
+        raise InputError(f"the seed is {seed}", remedy="give a whole number, 0 or more")
     return np.random.default_rng(seed)
 
 
 def interval(value: Amount, what: str) -> float:
-    """Return an interval in seconds; what is not above zero is refused.
+    """Return an interval in seconds; what is not above zero is rejected.
 
     Units: `value` in s.
 
@@ -342,11 +342,11 @@ def interval(value: Amount, what: str) -> float:
 
 
 def probability(value: float, what: str) -> float:
-    """Return a probability; what is not within 0 and 1 is refused."""
+    """Return a probability; what is not within 0 and 1 is rejected."""
     found = amount(value, what, "1")
     if not 0.0 <= found <= 1.0:
         raise InputError(
-            f"{what} is {found:g}, which is no probability",
+            f"{what} is {found:g}, which is not a probability",
             remedy="give a number from 0 to 1",
             code="R622",
         )
@@ -354,7 +354,7 @@ def probability(value: float, what: str) -> float:
 
 
 def chain(rows: Sequence[Array], what: str) -> tuple[tuple[float, ...], ...]:
-    """Return a transition table; one whose long run depends on its start is refused.
+    """Return a transition table; one whose long run depends on its start is rejected.
 
     >>> chain([np.array([0.5, 0.5]), np.array([1.0, 0.0])], "states")
     ((0.5, 0.5), (1.0, 0.0))
@@ -380,7 +380,7 @@ def chain(rows: Sequence[Array], what: str) -> tuple[tuple[float, ...], ...]:
 
 
 def probabilities(values: Sequence[float], what: str) -> Array:
-    """Return probabilities that add up to 1; others are refused."""
+    """Return probabilities that add up to 1; others are rejected."""
     found = np.array([probability(v, what) for v in values])
     if not len(found) or abs(found.sum() - 1.0) > 1e-9:
         raise InputError(

@@ -1,7 +1,7 @@
 """Streams of samples in recordings: when did they come, how old were they, and is that certified?
 
 Any channel is a stream: a sample comes when its value changes. Channels of ages (`eye.age`, as the
-coordinator of a cell records them, or `frame.conveyor.age` of a cell) tell more: a sample has come
+coordinator of a cell records them, or `frame.conveyor.age` of a cell) show more: a sample has come
 when the time at which it was taken, the time less the age, is another. An age below the period of
 the recorder is that of its grid: such a sample came when it was taken.
 """
@@ -187,20 +187,20 @@ class RateCertificate:
 
     @property
     def words(self) -> str:
-        """The certificate, or the refusal, in a sentence."""
+        """The certificate, or the rejection, in a sentence."""
         share = abs(self.margin - 1.0)
         if self.granted and self.margin >= _MOST:
             return f"certified; all intervals could be at least {_MOST:.0f} times as long"
         if self.margin == 0.0:
             return (
-                "refused; no shortening of the intervals helps, for the gain is not proven with "
+                "rejected; no shortening of the intervals helps, for the gain is not proven with "
                 f"intervals {_MOST:.0f} times as short either"
             )
         if self.granted:
             return f"certified; all intervals could be {share:.0%} longer"
         if self.margin < 1.0:
-            return f"refused; all intervals would have to be {share:.0%} shorter"
-        return "refused; the record is too short for what it shows"
+            return f"rejected; all intervals would have to be {share:.0%} shorter"
+        return "rejected; the record is too short for what it shows"
 
     def as_dict(self) -> dict[str, object]:
         """Return the certificate as plain data."""

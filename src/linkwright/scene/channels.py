@@ -73,7 +73,7 @@ def nothing_matches(scene: Scene, recording: Recording) -> str:
 
 
 def _channels(scene: Scene, recording: Recording) -> tuple[dict[str, tuple[str, float]], list[str]]:
-    """Return the channel of each coordinate with its factor, and which have a unit that is none."""
+    """Return the channel of each coordinate with its factor, and which have an unknown unit."""
     units = {c.name: c.unit for c in recording.channels}
     own = scene.robot.mechanism.units
     joints = {

@@ -1,6 +1,6 @@
 """Forces of a scene as arrows, and the points at which it can touch something.
 
-A recording of a System tells where its forces act and which channels hold them
+A recording of a System says where its forces act and which channels hold them
 (`about["forces"]`, see `linkwright.system.force_arrows`). With the poses of the nodes that is all:
 a point is fixed in a node, a force is three channels. A live run computes the same channels from
 the state that is shown. Everything here is in the picture's axes, whose z is up.
@@ -178,7 +178,7 @@ class Arrows:
 
 
 def arrows_of(scene: Scene, info: object, *, there: Sequence[str] | None = None) -> Arrows:
-    """Return the forces that are told of and whose channels are there."""
+    """Return the forces that are reported and whose channels are there."""
     rows = {body.name: k for body, k in body_rows(scene.robot.mechanism).items() if k}
     known = None if there is None else set(there)
     found = []
@@ -190,7 +190,7 @@ def arrows_of(scene: Scene, info: object, *, there: Sequence[str] | None = None)
 
 
 def reacting(about: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the bodies whose joints' forces a recording, or a flattened System, tells of.
+    """Return the bodies whose joints' forces a recording, or a flattened System, reports.
 
     >>> reacting({"reactions": ["crank"]})
     ('crank',)
@@ -264,7 +264,7 @@ def recorded_forces(scene: Scene, recording: Recording) -> tuple[Arrows, Column]
 
 
 def recorded_floor(scene: Scene, recording: Recording) -> float | None:
-    """Return the height of the ground that a recording tells of, m; None where it tells of none."""
+    """Return the height of the ground that a recording reports, m; None where it reports none."""
     info = recording.metadata.get("floors")
     heights = []
     for one in info if isinstance(info, list | tuple) else ():

@@ -69,7 +69,7 @@ def solid_of(
 
 
 def summary(notes: Sequence[str]) -> tuple[str, ...]:
-    """Return what a scene tells of shapes that could not be had, in one sentence."""
+    """Return what a scene reports shapes that could not be had, in one sentence."""
     if not notes:
         return ()
     more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""

@@ -3,7 +3,7 @@
 A recording says what it is of (`linkwright.scene.sources`); where that is not known, there are
 only plots. For a model without a recording a run is made to be looked at: as long as the model
 says, with fixed steps. A robot file says nothing of how it moves; its joints swing one after
-another. `SceneMotion.story` tells a viewer which of these it is.
+another. `SceneMotion.story` reports a viewer which of these it is.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class SceneFile:
             yield Place((x, y, z))
 
     def require_few(self, count: int, path: KeyPath) -> None:
-        """Refuse more shapes than can be drawn."""
+        """Reject more shapes than can be drawn."""
         if count > MOST_SHAPES:
             raise self.source.error(
                 path, f"more than {MOST_SHAPES} shapes are too many", "leave out copies"

@@ -67,7 +67,7 @@ def _bounding(points: tuple[Triple, ...]) -> tuple[Triple, ...]:
         raise wrong("at least four points are needed here, of three numbers each")
     flat = np.array(points) - np.array(points[0])
     if np.linalg.matrix_rank(flat, tol=1e-9 * max(1e-300, float(np.abs(flat).max()))) < 3:
-        raise wrong("the points lie in a plane, and bound no solid")
+        raise wrong("the points are in a plane, and bound no solid")
     return points
 
 

@@ -1,7 +1,7 @@
 """What a recording is of: the thing at hand, a shipped model, a robot file, or text that it holds.
 
 A recording may come from anywhere, so nothing in it is executed and no path in it leads anywhere by
-itself: a robot file is read only where it lies in the folder of the recording or in one that the
+itself: a robot file is read only where it is in the folder of the recording or in one that the
 user declares (`--mesh-dir`), symbolic links followed. Where it may not be read, is missing,
 or has changed since, the text in the recording says how the robot was.
 """

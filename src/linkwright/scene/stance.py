@@ -2,7 +2,7 @@
 
 A robot file seldom says whether its root moves freely. It is taken for one that walks where it has
 two or more limbs of hinges with ends, whose tips are all its lowest points while its root has mass
-and is well above them. Where it can touch the ground is told by
+and is well above them. Where it can touch the ground is reported by
 `linkwright.formats.robot.touch_points`, as for runs.
 
 A robot stands with its feet where they are when all joints are at zero, flat on the ground, its

@@ -1,4 +1,4 @@
-"""Wheels that a System tells of: its tires know which bodies they are, and how large."""
+"""Wheels that a System reports of: its tires know which bodies they are, and how large."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Wheel:
 
 
 def wheels_in(about: Mapping[str, object]) -> tuple[Wheel, ...]:
-    """Return the wheels that a recording, or a flattened System, tells of.
+    """Return the wheels that a recording, or a flattened System, reports.
 
     >>> wheels_in({"wheels": [{"body": "hub", "radius": 0.3}, {"body": "x"}]})
     (Wheel(body='hub', radius=0.3, parameter=''),)

@@ -62,7 +62,7 @@ class Client:
             if right not in RIGHTS:
                 near = nearest(right, RIGHTS)
                 hint = f"did you mean {near!r}?" if near else f"there are {', '.join(RIGHTS)}"
-                raise InputError(f"{right!r} is no right (client {self.name!r})", remedy=hint)
+                raise InputError(f"{right!r} is not a right (client {self.name!r})", remedy=hint)
         if not given:
             raise InputError(
                 f"client {self.name!r} has no rights", remedy=f"give some of {', '.join(RIGHTS)}"
@@ -86,7 +86,7 @@ def access_rules(clients: Iterable[Client]) -> dict[str, Any]:
     """Zenoh's access control for the clients of a cell: what is not allowed here is dropped.
 
     Requests of a client under its own name come in whatever its rights are, because they can be
-    refused by name; what has no answer comes in by right.
+    rejected by name; what has no answer comes in by right.
     """
     states = f"{ROOT}/state/*"
     rules: list[dict[str, Any]] = [

@@ -29,7 +29,7 @@ OBSERVED = 30.0
 """1/s, of the filter behind which torques from outside are seen."""
 
 PANICS = ("none", "server", "told")
-"""Why a device stops by itself: the server is silent, or has told it to."""
+"""Why a device stops by itself: the server is silent, or has commanded it."""
 
 
 def model_tree(arm: CellArm) -> Tree:

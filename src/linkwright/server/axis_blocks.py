@@ -1,4 +1,4 @@
-"""The control of an arm by an axis controller: what its axes are told, and what they may draw.
+"""The control of an arm by an axis controller: commands of its axes, and what they may draw.
 
     motion ─► AxisOrders ─► AxisController ─► AxisDrives ─► currents
 
@@ -25,7 +25,7 @@ MODES = (AxisMode.POS, AxisMode.VEL, AxisMode.TORQ, AxisMode.TEST1)
 
 
 class AxisOrders(Block):
-    """What the axes of an arm are told: set-points, coefficients of D(z), and currents ahead.
+    """Commands of the axes of an arm: set-points, coefficients of D(z), and currents ahead.
 
     The set-point of an axis is what its mode takes: a position, a speed, or no current but what is
     given ahead. A step of the set-point gives no kick: kd acts on the wanted speed, as it does in

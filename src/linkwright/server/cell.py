@@ -20,11 +20,11 @@ CAUSES = (
     *("limit", "current", "following"),  # of an axis
     *("value", "halt", "button", "device", "card", "linked"),  # PANIC
 )
-"""Why arms stop, by number; the first is no stop."""
+"""Why arms stop, by number; the first is not a stop."""
 
 CATEGORIES: tuple[int | str, ...] = (0, 1, 2, "tell")
 """Of stops, as IEC 60204-1 has them: 0 removes power at once; 1 brakes, then removes it; 2 brakes
-and holds. What is only told stops nothing."""
+and holds. What is only reported stops nothing."""
 
 STOPPABLE = {
     "stop": 2,
@@ -38,7 +38,7 @@ STOPPABLE = {
     "following": 0,
 }
 """Causes whose category a cell may choose, with what it is otherwise; all others are PANIC. Legs in
-a frame that is too old stand until it is seen again, where that is only told."""
+a frame that is too old stand until it is seen again, where that is only reported."""
 
 
 def _largest(unit: str, doc: str) -> Amount:
@@ -201,7 +201,7 @@ class Cell:
     address: Annotated[str, Key("where it listens")] = "tcp/127.0.0.1:7447"
     heartbeat: Annotated[float, Amount("s", "longest silence of device or server", above=0)] = 0.05
     relaxed: Annotated[
-        float, Amount("s", "the same where real-time priority is refused", above=0)
+        float, Amount("s", "the same where real-time priority is rejected", above=0)
     ] = 0.2
     enforce: Annotated[bool, Key("whether rights of clients count on loopback too")] = False
     linked: Annotated[bool, Key("whether a PANIC is one of all arms")] = True

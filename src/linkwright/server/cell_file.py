@@ -88,7 +88,7 @@ _ARM = table_of(
         "simulated",
     ),
     start=(dict[str, Any], Key("where joints begin"), {}),
-    stop=(dict[str, Any], Key("what a stop is, by cause: 0, 1, 2 or tell"), {}),
+    stop=(dict[str, Any], Key('what a stop is, by cause: 0, 1, 2 or "tell"'), {}),
 )
 _USUAL_LAW = table_of(ArmLaw)(kind="computed-torque", kp=400.0, kd=40.0)
 CellFile = table_of(
@@ -101,7 +101,7 @@ CellFile = table_of(
 
 
 def refuse_weak(cell: Cell) -> None:
-    """Refuse an arm whose currents cannot hold its weight where it starts.
+    """Reject an arm whose currents cannot hold its weight where it starts.
 
     >>> refuse_weak(read_cell("axes2"))
     """
@@ -415,7 +415,9 @@ class _Reader(TableReader):
             self.known(cause, STOPPABLE, (*at, cause), "cause of a stop whose category can be set")
             if category not in CATEGORIES:
                 raise self.source.error(
-                    (*at, cause), f"{category!r} is no category of a stop", 'give 0, 1, 2 or "tell"'
+                    (*at, cause),
+                    f"{category!r} is not a category of a stop",
+                    'give 0, 1, 2 or "tell"',
                 )
             found[cause] = CATEGORIES.index(category)
         return found

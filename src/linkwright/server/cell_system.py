@@ -65,7 +65,7 @@ def _entries(port: str, field: Field) -> tuple[str, ...]:
 
 
 def state_fields(cell: Cell) -> tuple[Shared, ...]:
-    """Return what a cell tells its clients, with the channels that it comes from.
+    """Return what a cell sends to its clients, with the channels that it comes from.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> [x.field.name for x in state_fields(read_cell("axes2"))][:3]
@@ -106,7 +106,7 @@ def _units(arm: CellArm, per: str = "") -> str:
 
 
 def device_states(cell: Cell) -> tuple[Shared, ...]:
-    """Return what the device tells the control."""
+    """Return what the device sends to the control."""
     found = []
     for arm in cell.arms:
         n, card, own = (len(arm.axes),), f"{arm.name}_card", f"{arm.name}_supervisor"
@@ -126,7 +126,7 @@ def device_states(cell: Cell) -> tuple[Shared, ...]:
 
 
 def device_commands(cell: Cell) -> tuple[Shared, ...]:
-    """Return what the control tells the device."""
+    """Return what the control sends to the device."""
     found = []
     for arm in cell.arms:
         n, card, own = (len(arm.axes),), f"{arm.name}_card", f"{arm.name}_supervisor"
@@ -147,7 +147,7 @@ def current_of(arm: CellArm) -> str:
 
 
 def told_by(arm: CellArm) -> str:
-    """Return the block that tells an arm's set-point, without what forces add to it."""
+    """Return the block that reports an arm's set-point, without what forces add to it."""
     return f"{arm.name}_{'force' if arm.law.kind == 'hybrid' else 'control'}"
 
 
@@ -472,7 +472,7 @@ def _add_device(system: System, cell: Cell) -> None:
 
 
 def refuse_unbuilt(cell: Cell) -> None:
-    """Refuse a cell whose arms cannot be put together with their control, by the arm's name.
+    """Reject a cell whose arms cannot be put together with their control, by the arm's name.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> refuse_unbuilt(read_cell("axes2"))

@@ -234,7 +234,7 @@ class RemoteCell:
         return self._clock.at(time.monotonic_ns())
 
     def ask(self, what: str, data: bytes = b"", *, again: bool = False) -> bytes:
-        """Ask the cell and return its answer; raise `RefusedError` where it refuses.
+        """Ask the cell and return its answer; raise `RefusedError` where it rejects.
 
         What is not answered is asked again: a request does the same once or twice. A command that
         was taken already when it is asked again has an empty answer.

@@ -14,7 +14,7 @@ the lines that keep all bounds form a convex set (Zhang, Liu and Xia, Clock sync
 algorithms for network measurements, INFOCOM 2002). Taken is the line with the drift that leaves the
 widest strip between the bounds, in the middle of the strip: of one exchange this is the rule of the
 least round trip. Its error is half the difference of the least delays of the two paths, which no
-exchange of messages can tell; the bound is what the convex set leaves open.
+exchange of messages can measure; the bound is what the convex set leaves open.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What commands change: each is looked at, refused by name, or becomes values of inputs.
+"""What commands change: each is looked at, rejected by name, or becomes values of inputs.
 
-The desk knows nothing of time or threads. It keeps what it has put before the loop: how many
-commands lie in the ring of each arm, and the counts that stand for events.
+The queue knows nothing of time or threads. It keeps what it has put before the loop: how many
+commands are in the ring of each arm, and the counts that stand for events.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Desk:
         }
 
     def _end(self, order: Order, goal: str) -> tuple[float, ...] | None:
-        """Return the joints at the end of a motion; refuse a pose that the tool cannot come to."""
+        """Return the joints at the end of a motion; reject a pose that the tool cannot come to."""
         arm, command = order.arm, order.command
         known = {frame.name: frame for frame in self.cell.frames if frame.kind == "constant"}
         if goal != "pose" or not (command.frame == "base" or command.frame in known):
@@ -189,7 +189,7 @@ def face_of(cell: Cell, arm: CellArm) -> ArmFace:
 
 
 def _check_life(order: Order, modes: tuple[str, ...]) -> None:
-    """Refuse a motion of an arm that is not active, or whose axes are in other modes."""
+    """Reject a motion of an arm that is not active, or whose axes are in other modes."""
     name, state = order.arm.name, order.state
     if order.life != "active":
         why = CAUSES[int(state["cause"])]

@@ -43,18 +43,18 @@ STATES, COMMANDS = "states", "commands"
 """Files in the folder that the processes of a cell share."""
 
 LOGGED = ("tick", "missing", "panicked", "closed", "flowing")
-"""What the device's log tells of each arm."""
+"""What the device's log reports each arm."""
 
 _LONELY = 5.0  # s, after which a device whose server is gone ends too
 
 
 def states_record(cell: Cell) -> Record:
-    """Return what the device tells: the states of all arms."""
+    """Return what the device sends: the states of all arms."""
     return record_of(f"{cell.name}.{STATES}", device_states(cell))
 
 
 def commands_record(cell: Cell) -> Record:
-    """Return what the device is told: the commands of all arms."""
+    """Return what the device is commanded: the commands of all arms."""
     return record_of(f"{cell.name}.{COMMANDS}", device_commands(cell))
 
 

@@ -1,7 +1,8 @@
 """What a cell shows to whoever commands it: the network, the page, a test.
 
-The cell behind it runs in native code and is never waited for. A command is looked at here, refused
-by name or put before the loop as one change of its inputs; the state comes back as a record.
+The cell behind it runs in native code and is never waited for. A command is looked at here,
+rejected by name or put before the loop as one change of its inputs; the state comes back as a
+record.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ EXCITATIONS = ("none", "step", "sine", "relay")
 
 
 class RefusedError(Error):
-    """A command that was refused: nothing has changed.
+    """A command that was rejected: nothing has changed.
 
     Args:
-        name: of the reason, one word that programs can go by, such as "expired".
+        name: of the reason, one word that programs can use, such as "expired".
         what: the same in a sentence.
         remedy: what to do about it.
 
@@ -137,7 +138,7 @@ class CellFace(Protocol):
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """Why arms stop, by number; the first is no stop."""
+        """Why arms stop, by number; the first is not a stop."""
 
     @property
     def state(self) -> Record:

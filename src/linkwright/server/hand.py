@@ -135,7 +135,7 @@ class ArmHand:
         self._sending = threading.Lock()
 
     def take(self) -> None:
-        """Take the lease and keep it alive; refused where another holds it, with its name."""
+        """Take the lease and keep it alive; rejected where another holds it, with its name."""
         cell = self.arm.cell
         cell.follow(max(cell.asked_rate, min(_STATES / self.silence, cell.rate)))
         cell.wait_for_state()  # what the first beat answers
@@ -274,7 +274,7 @@ class ArmHand:
     ) -> GivenCommand:
         """Go through points at times, from where the arm stands to rest at the last of them.
 
-        It is refused before it begins where a joint would leave its range, or exceed its speed,
+        It is rejected before it begins where a joint would leave its range, or exceed its speed,
         acceleration or jerk. Between points it is quintic, with continuous accelerations.
 
         Args:
@@ -568,7 +568,7 @@ class ArmHand:
         return tuple(map(float, given))
 
     def _over(self) -> bool:
-        """Whether the last command is done or cut off, as far as the newest state tells."""
+        """Whether the last command is done or cut off, as far as the newest state shows."""
         last, state = self._open[-1] if self._open else None, self.arm.state
         return last is None or self.finished(last, state) or self._cut(last, state) is not None
 
@@ -609,7 +609,7 @@ class ArmHand:
                     f"{self.arm.name}"
                 )
         raise InputError(
-            f"{speed!r} is no speed of {self.arm.name}",
+            f"{speed!r} is not a speed of {self.arm.name}",
             remedy=f'give a share of its limits, or as in "0.1 {next(iter(most), "rad/s")}"',
         )
 

@@ -1,6 +1,6 @@
 """Serves a cell on the network: its state to whoever looks, its arms to whoever holds their lease.
 
-What must happen in time happens in the cell's loop. Here requests are checked, refused by name or
+What must happen in time happens in the cell's loop. Here requests are checked, rejected by name or
 handed on, and states are sent on as they are. A reader that is slow loses states, and nobody waits
 for it.
 """
@@ -173,7 +173,7 @@ class CellHost:
         return came
 
     def _asked(self, key: str, right: str) -> tuple[str, str]:
-        """Return who asks and the arm or frame it is about; refuse who may not."""
+        """Return who asks and the arm or frame it is about; reject who may not."""
         _, client, _, *subject = key.removeprefix(f"{ROOT}/").split("/")
         if "*" in key:
             raise RefusedError("name", "a request goes out under one name")

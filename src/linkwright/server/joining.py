@@ -55,7 +55,7 @@ def joined(
 def answer_of(
     network: NetworkSession, client: str, what: str, data: bytes = b"", *, again: bool = False
 ) -> bytes:
-    """Return the answer of a cell; raise `RefusedError` where it refuses, as `RemoteCell.ask`."""
+    """Return the answer of a cell; raise `RefusedError` where it rejects, as `RemoteCell.ask`."""
     for attempt, seconds in enumerate(_ATTEMPTS):
         answers = network.session.get(f"{ROOT}/as/{client}/{what}", payload=data, timeout=seconds)
         for answer in answers:  # the first counts; its stream is not waited for to end

@@ -90,7 +90,7 @@ class Leases:
             return lease, former
 
     def check(self, arm: str, client: str, key: int) -> Lease:
-        """Return the lease that a key belongs to, or refuse it and say who commands."""
+        """Return the lease that a key belongs to, or reject it and say who commands."""
         self._known(arm)
         with self._lock:
             return self._checked(arm, client, key)
@@ -106,7 +106,7 @@ class Leases:
         )
 
     def admit(self, arm: str, sequence: int) -> None:
-        """Refuse a command that is not newer than the last."""
+        """Reject a command that is not newer than the last."""
         last = self._sequences[arm]
         if sequence == last:
             raise RefusedError("repeated", f"command {sequence} of {arm} was given already")

@@ -27,7 +27,7 @@ class Listening:
 def listening_of(
     cell: Cell, *, listen: str | None = None, credentials: Credentials | None = None
 ) -> Listening:
-    """Return where a cell listens; refuse what would be open to others without TLS.
+    """Return where a cell listens; reject what would be open to others without TLS.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> str(listening_of(read_cell("cell1")).endpoint)
@@ -59,7 +59,7 @@ def listening_of(
 
 
 def require_alone(cell: Cell) -> None:
-    """Refuse a cell of which one runs on this machine, or a folder that others may enter."""
+    """Reject a cell of which one runs on this machine, or a folder that others may enter."""
     found = running_cells().get(cell.name)
     if found is not None:
         raise InputError(

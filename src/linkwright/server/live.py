@@ -1,4 +1,4 @@
-"""A cell that is live: its native loop goes by the clock of the device, a process of its own."""
+"""A cell that is live: its native loop follows the clock of the device, a process of its own."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class LiveCell(RunningCell, Closable):
         return None if launch is None else launch.companion.process
 
     def look(self) -> Iterator[str]:
-        """Start a simulated device anew that has ended; yield lines that tell of it."""
+        """Start a simulated device anew that has ended; yield lines that report it."""
         if self._link.launch is not None:
             yield from self._link.launch.companion.look()
 
@@ -146,7 +146,7 @@ def _looped(
     session: Session,
     recorder: LoopRecorder | None,
 ) -> PacedLoop:
-    """Return the loop of a cell, which goes by the clock of its device, and shows the state."""
+    """Return the loop of a cell, which follows the clock of its device, and shows the state."""
     states = {x.field.name: x.targets for x in device_states(cell)}
     commands = {x.field.name: x.sources for x in device_commands(cell)}
     told = {x.field.name: x.sources for x in state_fields(cell)}

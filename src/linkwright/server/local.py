@@ -2,8 +2,8 @@
 
 A holder of a lease on the cell's own machine may give its commands through a window that it writes
 alone, and sees answers and states through windows of the cell: nothing passes a socket. A command
-is checked as one from the network is, by the same code. What goes wrong is told over the network:
-there the same command is refused by name, and one that was taken is not taken twice.
+is checked as one from the network is, by the same code. What goes wrong is reported over the
+network: there the same command is rejected by name, and one that was taken is not taken twice.
 """
 
 from __future__ import annotations

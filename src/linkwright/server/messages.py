@@ -2,7 +2,7 @@
 
 Names do not travel with each command: a kind, a frame, a parameter is its place in a table that
 client and cell both have from the cell's description. The tables are part of the record's schema,
-so that a client with other tables is refused as one of another schema.
+so that a client with other tables is rejected as one of another schema.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def command_of(arm: ArmFace, frame: Frame, sequence: int) -> tuple[int, Command]
 
 
 def unpack(record: Record, data: bytes) -> Frame:
-    """Return the frame that bytes are; where they are none, refuse them by the reason's name."""
+    """Return the frame that bytes are; where they are not a frame, reject them by the reason's
+    name."""
     try:
         return record.unpack(data)
     except RecordError as error:
@@ -132,14 +133,14 @@ def unpack(record: Record, data: bytes) -> Frame:
 
 
 def refusal(error: Error) -> bytes:
-    """Return the text of a refusal."""
+    """Return the text of a rejection."""
     name = error.name if isinstance(error, RefusedError) else "input"
     said = {"refused": name, "what": error.what, "remedy": error.remedy}
     return json.dumps(said).encode()
 
 
 def refused(data: bytes) -> RefusedError:
-    """Return the refusal that a text is."""
+    """Return the rejection that a text is."""
     try:
         said = parse_json(data)
         return RefusedError(str(said["refused"]), str(said["what"]), remedy=said["remedy"])

@@ -1,6 +1,6 @@
 """Sessions of zenoh, closed to everybody who was not named.
 
-Nothing is found by multicast or gossip, and nothing listens but where it was told to. On loopback
+Nothing is found by multicast or gossip, and nothing listens but where it was set to. On loopback
 anybody on this machine may connect. Beyond it nothing starts without TLS, a certificate on both
 sides, and clients with their rights; the client's name is the common name of its certificate, and
 it can ask under that name alone (`keys`), which zenoh's access control enforces.
@@ -29,7 +29,7 @@ from linkwright.base.optional import extra
 from linkwright.server.access import Client, access_rules
 
 LOOPBACK = "tcp/127.0.0.1:0"
-"""Where cells listen unless they are told otherwise: this machine alone, any free port."""
+"""Where cells listen by default: this machine alone, any free port."""
 
 _ENDPOINT = re.compile(
     r"(?P<protocol>tcp|tls)/(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]#?]+):(?P<port>[0-9]{1,5})"
@@ -100,7 +100,7 @@ class Credentials:
         return common_name(Path(self.certificate).read_text(encoding="ascii"))
 
     def check(self) -> None:
-        """Refuse files that are not there."""
+        """Reject files that are not there."""
         for what in ("certificate", "key", "authority"):
             path = getattr(self, what)
             if not Path(path).is_file():
@@ -267,7 +267,7 @@ _ALWAYS: dict[str, Any] = {
 def check_listening(
     endpoint: Endpoint, clients: Iterable[Client], credentials: Credentials | None
 ) -> None:
-    """Refuse an address beyond loopback, or with TLS, without certificates and named clients."""
+    """Reject an address beyond loopback, or with TLS, without certificates and named clients."""
     if endpoint.loopback and endpoint.protocol == "tcp":
         return
     if endpoint.host in ("0.0.0.0", "[::]"):
@@ -304,7 +304,7 @@ def _free(endpoint: Endpoint) -> Endpoint:
 
 
 def _knock(endpoint: Endpoint, credentials: Credentials | None, seconds: float) -> None:
-    """Refuse at once where nobody listens or a certificate is wrong, and say why.
+    """Reject at once where nobody listens or a certificate is wrong, and say why.
 
     Zenoh would try again until its time is over, and say only that.
     """

@@ -21,7 +21,7 @@ LONGEST = 120.0
 """s that an experiment may last."""
 
 WORDS = ("kind", "amplitude", "frequency", "ticks", "hysteresis", "axis")
-"""What an experiment is told: place in EXCITATIONS, rad or m, rad/s, how long, rad or m, place."""
+"""Settings of an experiment: place in EXCITATIONS, rad or m, rad/s, how long, rad or m, place."""
 
 
 class ArmProbe(Block):
@@ -94,7 +94,7 @@ class ArmProbe(Block):
 
 
 def check_excitation(arm: CellArm, command: Command, place: Sequence[float] | None = None) -> None:
-    """Refuse an experiment that an axis does not bear, by name."""
+    """Reject an experiment that an axis does not tolerate, by name."""
     kind, size, w, seconds, width = command.values
     number = next(i for i, one in enumerate(arm.axes) if one.name == command.name)
     axis = arm.axes[number]

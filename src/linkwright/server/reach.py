@@ -1,7 +1,7 @@
 """Whether the tool of an arm can come to a pose: looked at before the arm moves.
 
 The joints are followed along the straight line to the pose, as the motion will do. Where they come
-to the end, they have to be within their limits there. Where they do not, the pose is refused if no
+to the end, they have to be within their limits there. Where they do not, the pose is rejected if no
 joints at all are found for it; else the motion itself decides, and stops where it cannot go on.
 """
 

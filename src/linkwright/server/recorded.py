@@ -2,7 +2,7 @@
 
 A recording of a cell holds its channels at every tick, the text of its `cell.toml` and the tape:
 every change of an input with its tick, whoever it came from. A live cell's tape holds what its
-device told too, so that its control is replayed without the device; a virtual cell is replayed
+device reported too, so that its control is replayed without the device; a virtual cell is replayed
 whole.
 """
 

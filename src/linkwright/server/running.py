@@ -26,7 +26,7 @@ COUNTERS = (
     Field("cell.lateness", "s"),
     Field("cell.timeouts"),
 )
-"""What the loop tells of itself: ticks (`total - timeouts + missed` are all instants of its
+"""What the loop reports itself: ticks (`total - timeouts + missed` are all instants of its
 device's clock), samples that its recording has lost, and the greatest lateness so far."""
 
 
@@ -36,7 +36,7 @@ def state_record(cell: Cell) -> Record:
 
 
 class RunningCell:
-    """A cell with its loop: a `CellFace`, whatever the loop goes by."""
+    """A cell with its loop: a `CellFace`, whatever clock the loop follows."""
 
     def __init__(self, cell: Cell, loop: PacedLoop) -> None:
         self.cell, self.loop = cell, loop

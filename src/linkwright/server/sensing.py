@@ -1,7 +1,7 @@
 """The sensors of a cell: simulated nodes and the coordinator, in processes or in virtual time.
 
 `linkwright cell serve` starts them, each in a process of its own beside the cell, and anew what
-ends. In virtual time the same nodes and the same fusion go by the ticks of the cell.
+ends. In virtual time the same nodes and the same fusion follow the ticks of the cell.
 
 What a simulated sensor of a frame sees is the frame's pose in `cell.toml`. With a twist the frame
 goes to and fro from there, at most with that speed.
@@ -152,7 +152,7 @@ class VirtualSensing:
         return min(self._due, default=math.inf)
 
     def look(self, cell: CellFace, tick: int) -> None:
-        """Let sensors see what is due at a tick, and tell the cell where its frames are."""
+        """Let sensors see what is due at a tick, and send the cell where its frames are."""
         now = cell.now()
         for i, node in enumerate(self._nodes):
             if self._due[i] > tick:
@@ -182,7 +182,7 @@ class SensingProcesses(Closable):
         """The coordinator and the sensors, by name."""
 
     def look(self) -> Iterator[str]:
-        """Start anew what has ended, after a pause; yield lines that tell of it."""
+        """Start anew what has ended, after a pause; yield lines that report it."""
         for companion in self.companions.values():
             yield from companion.look()
 

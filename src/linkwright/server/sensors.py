@@ -184,7 +184,9 @@ def sensor(
             remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(SIZES)}",
         )
     if not callable(function):
-        raise InputError(f"{brief(function)} is no function", remedy="give a function of time in s")
+        raise InputError(
+            f"{brief(function)} is not a function", remedy="give a function of time in s"
+        )
     freedom = SIZES[kind][1]
     try:
         given = np.asarray(covariance, dtype=float)

@@ -1,7 +1,7 @@
 """The supervisor of an arm: its life, its commands one a tick, and everything that stops it.
 
 A block at the cell's rate, so that what must happen in time happens in ticks, whatever Python does.
-Commands lie in a ring of `SLOTS` inputs; `head` counts those that were put there, and the block
+Commands are in a ring of `SLOTS` inputs; `head` counts those that were put there, and the block
 takes one a tick, in order. A motion waits until the motion before it lets it in, and until an arm
 that brakes to hold stands. Every stop throws away what waits.
 
@@ -10,8 +10,8 @@ IEC 60204-1 (`linkwright.server.cell.CATEGORIES`): 0 is PANIC, which latches unt
 
 What holds at every tick:
 
-- `tail` ≤ `head` ≤ `tail` + `SLOTS`: the desk refuses more. One command is taken a tick: accepted
-  (a motion, for the law), refused, or done here (enable, disable, clear). All others wait.
+- `tail` ≤ `head` ≤ `tail` + `SLOTS`: the queue rejects more. One command is taken a tick: accepted
+  (a motion, for the law), rejected, or done here (enable, disable, clear). All others wait.
 - A motion is accepted only where the arm was ACTIVE, its brakes are open, nothing brakes it and
   nothing is wrong: no motion begins in the tick of a stop.
 - PANIC is left only by a clear that finds nothing lasting wrong, here and on the linked arms,
@@ -65,7 +65,7 @@ def width(arm: CellArm) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What is wrong at a tick: the cause and category of a stop, and what is only told."""
+    """What is wrong at a tick: the cause and category of a stop, and what is only reported."""
 
     why: Expr
     category: Expr
@@ -223,7 +223,7 @@ class Supervisor(Block):
         took = where(accept | refuse | plain, sequence, taken)
         took = where(thrown & waiting, asked.last, took)
         took = hold(where(trouble.stop, stop_sequence, took))
-        refused = self.input("spurned", doc="the last goal that the motion refused")
+        refused = self.input("spurned", doc="the last goal that the motion rejected")
         late = hold(refuse & ~thrown & ~trouble.stop)
         lost = hold(dropped + late + not_equal(refused, spurned))
         brakes_on = hold(where(still & ~stopping, 0, brakes))

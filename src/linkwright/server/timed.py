@@ -1,7 +1,7 @@
 """Timed trajectories of an arm: points with times, checked whole, followed by the loop itself.
 
-A client sends the points one by one, as commands `knot`; the desk keeps them. `trajectory` makes
-them one motion (`linkwright.motion.hermite`, quintic between points), which is refused in words or
+A client sends the points one by one, as commands `knot`; the queue keeps them. `trajectory` makes
+them one motion (`linkwright.motion.hermite`, quintic between points), which is rejected in words or
 put before the loop as coefficients, all at one tick. It begins where the arm stands at the first
 point and ends at rest at the last. A stop, `track` and `jog` leave it within the limits of speed,
 acceleration and jerk (`linkwright.server.tracking`), each axis as soon as it can.
@@ -103,7 +103,7 @@ def _piece_at(size: int) -> Program:
 
 
 def planned(arm: CellArm, knots: Sequence[tuple[float, ...]], here: Sequence[float]) -> Trajectory:
-    """Return the motion through points, or refuse it with joint, time, value and limit.
+    """Return the motion through points, or reject it with joint, time, value and limit.
 
     Speeds that are not given are those of the cubic spline at rest at both ends. Accelerations are
     zero at both ends, and in between the mean of those of the cubics before and after a point.
@@ -166,7 +166,7 @@ def inputs_of(arm: CellArm, motion: Trajectory) -> dict[str, float]:
 
 
 def _keep_limits(arm: CellArm, motion: Trajectory, begin: float) -> None:
-    """Refuse a motion beyond limits, at its worst instant; say how much slower it would do."""
+    """Reject a motion beyond limits, at its worst instant; say how much slower it would do."""
     slower, reason, worst = 1.0, "", ""
     for order, word in enumerate(_LIMITS):
         rows = (x.reshape(-1, motion.size).T for x in motion.extremes(order))

@@ -18,7 +18,7 @@ from linkwright.server.supervisor import EXCITE, TRACKED, TRAJECTORY
 
 
 class Tracker(Block):
-    """Chooses between an arm's chain and its online motion, and tells the latter where to go.
+    """Chooses between an arm's chain and its online motion, and sends the latter where to go.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> sorted(Tracker(read_cell("axes2").arms[0]).outputs)[:3]

@@ -2,7 +2,7 @@
 
 A `Verb` says what numbers it takes, in which units and ranges, what its name names, and how it
 moves the arm. `check_command` holds commands to that, whoever gives them. What is special about a
-verb is `becomes`: it may refuse an `Order`, change its numbers, and add inputs of the cell's loop.
+verb is `becomes`: it may reject an `Order`, change its numbers, and add inputs of the cell's loop.
 The place of a verb in the table is its number, on the wire and in the supervisor's ring.
 """
 
@@ -217,7 +217,7 @@ def _knot(order: Order) -> None:
 
 
 def _trajectory(order: Order) -> None:
-    """Plan the motion through the last knots; refuse one that cannot begin now."""
+    """Plan the motion through the last knots; reject one that cannot begin now."""
     from linkwright.server.timed import inputs_of, planned
 
     count, knots, state, name = int(order.values[0]), order.knots, order.state, order.arm.name
@@ -331,7 +331,7 @@ def motions() -> list[str]:
 
 
 def check_command(arm: ArmFace, command: Command, now: int) -> None:
-    """Refuse a command that an arm cannot take, whatever it is doing, by name.
+    """Reject a command that an arm cannot take, whatever it is doing, by name.
 
     >>> arm = ArmFace("slide", ("x",), ("m",), ((0.0, 1.0),), ("slide.1",))
     >>> check_command(arm, Command("joints", 1, (1.5,)), 0)
@@ -382,7 +382,7 @@ def check_command(arm: ArmFace, command: Command, now: int) -> None:
 
 
 def check_goal(order: Order, goal: str) -> None:
-    """Refuse a leg whose goal, as its verb made it, is none that the arm could have."""
+    """Reject a leg whose goal, as its verb made it, is one that the arm cannot have."""
     arm, kind, values = order.face, order.command.kind, order.values
     size = 7 if goal == "pose" else len(arm.joints)
     if len(values) != size or not all(map(math.isfinite, values)):
@@ -391,7 +391,7 @@ def check_goal(order: Order, goal: str) -> None:
 
 
 def _check_joints(arm: ArmFace, are: str, values: list[float], when: str) -> None:
-    """Refuse positions or speeds that a joint cannot have."""
+    """Reject positions or speeds that a joint cannot have."""
     joints = zip(arm.joints, arm.units, values, strict=False)
     if are == "positions":
         for (name, unit, x), (low, high) in zip(joints, arm.limits, strict=False):
@@ -412,7 +412,7 @@ def _check_joints(arm: ArmFace, are: str, values: list[float], when: str) -> Non
 
 
 def check_name(reason: str, what: str, name: str, names: Iterable[str]) -> None:
-    """Refuse a name that is not among those that there are; say what may have been meant."""
+    """Reject a name that is not among those that there are; say what may have been meant."""
     table = tuple(names)
     if name not in table:
         near = nearest(name, table)

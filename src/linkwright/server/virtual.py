@@ -18,7 +18,7 @@ from linkwright.simulation.recorder import Target
 
 
 class VirtualCell(RunningCell):
-    """A cell that goes on when it is told to: a `CellFace` for tests, studies and `--virtual`.
+    """A cell that goes on when it is asked to: a `CellFace` for tests, studies and `--virtual`.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> from linkwright.server.face import Command

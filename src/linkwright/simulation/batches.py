@@ -204,7 +204,8 @@ def starts_of(
 def starts_freely(m: Mechanism, states: Collection[str]) -> bool:
     """Whether no constraint has a say in where the states start.
 
-    That is so where relations hold between speeds alone that are no states, as they are eliminated.
+    That is so where relations hold between speeds alone that are not states, as they are
+    eliminated.
     """
     speeds = [s.symbol for s in m.kinematics().speeds]
     for constraint in m.constraints:

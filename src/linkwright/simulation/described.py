@@ -1,4 +1,4 @@
-"""What recordings tell of phases: channels, numbers, a digest of Programs; and when they run.
+"""What recordings report phases: channels, numbers, a digest of Programs; and when they run.
 
 Nothing that derives equations is imported here.
 """
@@ -91,7 +91,7 @@ def run_metadata(
 
 
 def told_meta(phases: Phases) -> dict[str, Any]:
-    """Return what recordings tell of a System, without what only the end of a run asks for."""
+    """Return what recordings report a System, without what only the end of a run asks for."""
     private = ("report", "poles", "rotations")
     return {k: v for k, v in (phases.meta or {}).items() if k not in private}
 

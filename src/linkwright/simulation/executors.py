@@ -1,7 +1,7 @@
 """Executors: what runs Phases on a target.
 
 An executor holds the memory of a run on its target. `put` and `rows_of` move arrays in and out,
-`run` goes on until there is something to do outside, and `field` tells where the run stands: it is
+`run` goes on until there is something to do outside, and `field` says where the run stands: it is
 the same loop everywhere, over the Programs and tables of one schedule
 (`linkwright.simulation.native.schedule`), so every executor gives the same numbers, to rounding.
 A new target (NVPTX, WebAssembly) is one class and one line in `EXECUTORS`.

@@ -6,8 +6,8 @@ and what it does happens in ticks:
 - off: nothing has been heard of the device; its `beat`, a number, must change now and then;
 - inactive: it is there, and gets its commands of rest;
 - active, after `enable`: it gets what the controller wants;
-- fault: it told one, fell silent, or a command was no number. It gets its commands of rest until
-  `clear`, and then `enable`, are asked for. Neither does anything while the fault lasts.
+- fault: it reported one, fell silent, or a command was no number. It gets its commands of rest
+  until `clear`, and then `enable`, are asked for. Neither does anything while the fault lasts.
 
 `enable`, `disable` and `clear` are inputs, and count: a request is a change of the number, so that
 it is taken once, at a tick, and stands in the tape of a run. One change of life happens at a tick.
@@ -47,8 +47,8 @@ class Hardware(Block):
 
     Args:
         name: of the hardware.
-        states: what it tells.
-        commands: what it is told.
+        states: what it reports.
+        commands: what it receives.
         rest: what a command is while the hardware is not active, by name: a number, or the name of
             a state that it follows, such as the place where an arm stands; 0 by default.
         patience: ticks without a new `beat` after which the device has fallen silent.
@@ -82,7 +82,7 @@ class Hardware(Block):
         self.state_record = Record(f"{name}.states", *told, Field("fault"), Field("beat"))
         self.command_record = Record(f"{name}.commands", *asked, Field("life"), Field("beat"))
         known = {f.name: self._through(f) for f in told}
-        fault = self.input("read_fault", doc="what the device tells of itself, 0 for no fault")
+        fault = self.input("read_fault", doc="what the device reports itself, 0 for no fault")
         beat = self.input("read_beat", doc="changes as long as the device lives")
         self.output("told_fault", fault, doc="the device's fault as it was read")
         self.output("told_beat", beat, doc="the device's beat as it was read")
@@ -219,7 +219,7 @@ def _checked(
         if not field.name.isidentifier() or field.name in OWN:
             raise InputError(
                 f"{field.name!r} cannot name a state or command of hardware {name!r}",
-                remedy=f"use a word that is none of {', '.join(OWN)}",
+                remedy=f"use a word other than {', '.join(OWN)}",
             )
         if field.name in seen:
             raise InputError(

@@ -183,7 +183,7 @@ class SimulatedHardware(HardwareKind):
 
         Args:
             folder: where the windows are.
-            rate: Hz, at which it tells its states and takes its commands.
+            rate: Hz, at which it reports its states and takes its commands.
         """
         hardware, place = self.hardware, path_of(folder, "a folder")
         system = System(self.device.mechanism, name=f"{hardware.name}_device", base=rate)
@@ -266,7 +266,7 @@ class Device(Protocol):
 class PythonHardware(HardwareKind):
     """Hardware that is an object of Python, called in a thread of its own.
 
-    The loop and the thread exchange through windows. An object that is late holds what it told
+    The loop and the thread exchange through windows. An object that is late holds what it reported
     last, and one that is stuck falls silent. What it raises is logged, and a fault.
 
     Args:
@@ -321,7 +321,7 @@ class PythonHardware(HardwareKind):
         self._ends = told, Window.open(asked.descriptor, commands)
 
     def exchange(self) -> None:
-        """Give the device its commands, and tell what it reads."""
+        """Give the device its commands, and say what it reads."""
         if self._ends is None:
             raise Error(f"hardware {self.hardware.name!r} is not open")
         told, asked = self._ends
@@ -369,7 +369,7 @@ class ReplayHardware(HardwareKind):
     """Hardware that does what a recording says: its states, faults and beats, tick by tick.
 
     Commands go nowhere. After the last sample it holds, and falls silent. Python looks up the
-    samples: a paced loop must be told to wait for it (`waits`), to be exact to the tick.
+    samples: a paced loop must be set to wait for it (`waits`), to be exact to the tick.
 
     Args:
         hardware: its states and commands.

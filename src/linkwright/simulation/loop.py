@@ -462,7 +462,7 @@ def change(run: RunMemory, lanes: Mask) -> None:
 def end_crawling(run: RunMemory) -> None:
     """End the runs of a batch that crawl, or have taken as many steps as a run may.
 
-    Each lane goes by its own steps alone; `linkwright.simulation.native.pace` says what crawls.
+    Each lane takes its own steps alone; `linkwright.simulation.native.pace` says what crawls.
     """
     t = run.t
     run.steps_taken = run.steps_taken + (1.0 if run.taken else 0.0)
@@ -976,7 +976,7 @@ def log_event(run: RunMemory, i: int) -> None:
 
 
 def stepped(run: RunMemory) -> None:
-    """Tell whoever waits for it that a step was taken."""
+    """Notify whoever waits for it that a step was taken."""
 
 
 def call_function(run: RunMemory, i: int) -> int:

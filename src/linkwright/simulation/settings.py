@@ -101,7 +101,7 @@ class RunSettings:
         return method_named(self.method)
 
     def recorded(self) -> RunSettings:
-        """Return these settings; a run without samples is refused."""
+        """Return these settings; a run without samples is rejected."""
         if self.every == 0:
             raise Error("every 0 steps cannot be recorded; it must be an integer, 1 or more")
         return self
@@ -244,7 +244,7 @@ def spacing(ticks: int, samples: int = 1000) -> int:
 
 # -- what is refused -------------------------------------------------------------------------------
 def require_end(until: object) -> None:
-    """Refuse an end time that no run can come to.
+    """Reject an end time that no run can come to.
 
     >>> require_end(1e300)
     Traceback (most recent call last):
@@ -265,7 +265,7 @@ def require_end(until: object) -> None:
 
 
 def require_step(step: object, until: float | None = None) -> None:
-    """Refuse a step that does not lead to the end.
+    """Reject a step that does not lead to the end.
 
     >>> require_step(1e-12, 1.0)
     Traceback (most recent call last):
@@ -286,7 +286,7 @@ longer step
 
 
 def require_every(every: object) -> None:
-    """Refuse an interval of samples that is not an integer, or that no counter holds.
+    """Reject an interval of samples that is not an integer, or that no counter holds.
 
     >>> require_every(-1)
     Traceback (most recent call last):
@@ -298,7 +298,7 @@ def require_every(every: object) -> None:
 
 
 def require_tolerance(tolerance: object) -> None:
-    """Refuse a tolerance that is not a relative error.
+    """Reject a tolerance that is not a relative error.
 
     >>> require_tolerance(-1.0)
     Traceback (most recent call last):

@@ -403,7 +403,7 @@ def _refuse_senseless(
     bandwidth: float | None,
     windup: float | None,
 ) -> None:
-    """Refuse demands that no drive can meet, or any."""
+    """Reject demands that no drive can meet, or any."""
     for what, value, unit in (
         ("life", life, "h"),
         ("inertia_ratio", inertia_ratio, ""),

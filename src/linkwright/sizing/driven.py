@@ -73,7 +73,7 @@ def driven_system(
         )
     if arm.changing:
         raise InputError(
-            f"the task has {' and '.join(arm.changing)}, which the System of the drives has not",
+            f"the task has {' and '.join(arm.changing)}, which a System of drives does not have",
             remedy="give the payload to require(), so that it stays, and leave the rest out; "
             "sizing itself counts all of them",
             code="R310",

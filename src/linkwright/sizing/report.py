@@ -71,7 +71,7 @@ def write_report(
 
 
 def _refuse_other(path: object, *given: object) -> None:
-    """Refuse a name that is not of a page, and what a report cannot hold."""
+    """Reject a name that is not of a page, and what a report cannot hold."""
     from linkwright.parallel.error_budgets import ErrorBudget
     from linkwright.recording.holder import Recorded
     from linkwright.sizing.choice import Sizing

@@ -5,13 +5,13 @@ keeps other machines out, not other pages, and not other users of this machine. 
 
 - the address holds a random word, without which nothing is answered;
 - browsers say where a request comes from (`Origin`), and pages cannot change that (RFC 6454): what
-  comes from another page is refused;
+  comes from another page is rejected;
 - browsers say for whom a request is (`Host`; RFC 9110, 7.2). Somebody else's name can be led to our
-  address (DNS rebinding), so a name that is not ours is refused. A number such as 192.168.0.7
+  address (DNS rebinding), so a name that is not ours is rejected. A number such as 192.168.0.7
   cannot be led anywhere, and is an address of ours, or the request would not be here;
 - other pages may not show the studio in a frame, where a user would click on what is not seen.
 
-Programs that are no browsers send no `Origin` and are not held up by that.
+Programs that are not browsers send no `Origin` and are not held up by that.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _UNKNOWN = "open the address that the studio has printed, with the word at its e
 def refused(
     served: str, hosts: Sequence[str], origins: Sequence[str], names: Sequence[str] = ()
 ) -> str:
-    """Return why a request is refused, or nothing where it is not.
+    """Return why a request is rejected, or nothing where it is not.
 
     >>> refused("127.0.0.1", ["localhost:8080"], ["http://localhost:8080"])
     ''
@@ -109,7 +109,7 @@ def warning(served: str) -> str:
     return (
         f"warning: other machines that reach {served} can see and steer this studio, and save "
         "recordings where it runs, if they know the address below, which travels unencrypted; "
-        "web sites are refused unless their name is given with --allow-host"
+        "web sites are rejected unless their name is given with --allow-host"
     )
 
 
@@ -123,7 +123,7 @@ class Gate:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(12), repr=False)
 
     def refusal(self, path: str, hosts: Sequence[str], origins: Sequence[str]) -> str:
-        """Return why a request is refused, or nothing where it is not."""
+        """Return why a request is rejected, or nothing where it is not."""
         why = refused(self.served, hosts, origins, self.names)
         if why:
             return why
@@ -151,10 +151,10 @@ class Gate:
 def guarding(
     gate: Gate, answer: Callable[[str, dict[str, str]], tuple[bytes, str] | None]
 ) -> Iterator[None]:
-    """Let a Viser server that is made meanwhile refuse what comes from other pages.
+    """Let a Viser server that is made meanwhile reject what comes from other pages.
 
     Viser says neither who may connect nor lets others say it; what it starts its WebSocket server
-    with does. What that server would log is left out: that a browser has gone is no news.
+    with does. What that server would log is left out: that a browser has gone.
     """
     from websockets.asyncio import server as sockets
     from websockets.datastructures import Headers
@@ -168,7 +168,7 @@ def guarding(
             said, path = request.headers, request.path
             why = gate.refusal(path, said.get_all("Host"), said.get_all("Origin"))
             if why:
-                return connection.respond(403, f"refused: {why}\n")
+                return connection.respond(403, f"rejected: {why}\n")
             if said.get("Upgrade", "").lower() == "websocket":
                 return None
             query = {k: v[0] for k, v in parse_qs(path.partition("?")[2]).items()}

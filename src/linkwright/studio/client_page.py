@@ -1,6 +1,6 @@
 """The page that a browser gets: Viser's client with our title, icon and look, and a status bar.
 
-Viser's page says "Viser" and tells nothing of what moves the scene. Ours is the same file with a
+Viser's page says "Viser" and shows nothing of what moves the scene. Ours is the same file with a
 few lines more (`assets/front.css`, `assets/front.js`): the bar over the scene asks for the state of
 the studio a few times a second, shows mode, time and pace in every tab, and says so when nobody
 answers any more.

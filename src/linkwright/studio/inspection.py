@@ -75,7 +75,7 @@ class EquationGroup:
 
 @dataclass(eq=False)
 class Inspection:
-    """What can be told of a robot or mechanism; equations are derived when they are asked for.
+    """What is known of a robot or mechanism; equations are derived when they are asked for.
 
     >>> from linkwright.models import load_model
     >>> seen = Inspection(Robot(load_model("double-pendulum")))
@@ -93,7 +93,7 @@ class Inspection:
 
     @property
     def mechanism(self) -> Mechanism:
-        """Whose parts are told."""
+        """Whose parts are shown."""
         return self.robot.mechanism
 
     @cached_property

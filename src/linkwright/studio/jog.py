@@ -56,7 +56,7 @@ class Jog:
         """How the last press ended."""
 
     def alive(self, arm: str) -> bool:
-        """Return whether the cell may be told that the one who commands an arm is there."""
+        """Return whether the cell may be informed that the one who commands an arm is there."""
         held = self.held
         if arm in self._doubted:
             return False
@@ -120,7 +120,7 @@ class Jog:
         except BaseException:
             self._end(page, number)
             if self.held is not None:
-                self._stop("it was refused")
+                self._stop("it was rejected")
             raise
 
     def _end(self, page: str, number: int) -> None:

@@ -2,8 +2,8 @@
 
 In a mechanism with loops the others follow the moved coordinate, by Newton's steps from where they
 are; a tree simply takes it. The tool is brought to a pose by inverse kinematics from where the
-robot stands, so that it stays on the branch that the user sees, and what is out of reach is told
-with how far it is missed.
+robot stands, so that it stays on the branch that the user sees, and what is out of reach is
+reported with how far it is missed.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class LabShow:
             _draw_object(studio.server.scene, thing)
 
     def show(self) -> None:
-        """Draw what has changed; a mistake of the task is told, and costs the robot nothing."""
+        """Draw what has changed; a mistake of the task is reported, and costs the robot nothing."""
         lab = self._link.lab
         tick = lab.tick
         if tick == self._tick:

@@ -343,7 +343,7 @@ def _input(signal: Signal, limits: Mapping[str, tuple[float, float]]) -> Adjusta
 def sign_of(name: str, unit: str, value: float) -> str:
     """Return what a quantity can be: "any", "nonnegative" or "positive".
 
-    Masses, moments of inertia, stiffness and damping are told by their units, others by what they
+    Masses, moments of inertia, stiffness and damping are known by their units, others by what they
     are called. A model that gives such a quantity another sign knows what it does.
 
     >>> [

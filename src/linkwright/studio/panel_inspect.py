@@ -1,7 +1,7 @@
 """Inspect: bodies, masses and frames, equations and their operations, generated code, warnings.
 
-The tab is a page of our own in a frame: a tree from which a body is chosen, and what is told of it.
-The chosen body is lit up in the scene, and a body that is clicked there is chosen here.
+The tab is a page of our own in a frame: a tree from which a body is chosen, and what is reported
+of it. The chosen body is lit up in the scene, and a body that is clicked there is chosen here.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Inspector:
         return self.now()
 
     def show(self, asked: Asked) -> object:
-        """Tell one thing about a body."""
+        """Show one thing about a body."""
         name, view = self._body(asked.get("name")), asked.get("view")
         if view == "body":
             return {"rows": self.inspection.body(name)}

@@ -114,7 +114,8 @@ class ValuesPanel:
         slider.on_update(change)
 
     def change(self, name: str, value: float) -> None:
-        """Change a value of the live run; what cannot be is told here, and the slider goes back."""
+        """Change a value of the live run; what cannot be is reported here, and the slider goes
+        back."""
         live = self.panels.live
         if live is None:
             return

@@ -1,4 +1,4 @@
-"""A rotator as the panels of a studio see it: where it looks, and what it is told by the page."""
+"""A rotator as the panels of a studio see it: where it looks, and what the page commands."""
 
 from __future__ import annotations
 

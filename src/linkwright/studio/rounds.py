@@ -1,7 +1,8 @@
 """What goes on beside a live run: panels that refresh themselves, trouble, and who looks.
 
 A thread goes round at most sixty times a second. The live run never waits for it, and it never
-waits for a browser, whose messages are queued. Trouble of one panel is told, and stops no other.
+waits for a browser, whose messages are queued. Trouble of one panel is reported, and stops no
+other.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _REMEMBERED = 50  # troubles
 
 
 class Notices:
-    """Trouble that users are told of; the same again only after some seconds."""
+    """Trouble that users are informed of; the same again only after some seconds."""
 
     def __init__(self, server: Any) -> None:
         self._server = server
@@ -35,7 +36,7 @@ class Notices:
         self.words: list[str] = []
 
     def report(self, words: str) -> None:
-        """Tell of trouble."""
+        """Report trouble."""
         now = time.monotonic()
         before = self._told.pop(words, -np.inf)
         if now - before < _AGAIN:

@@ -1,7 +1,8 @@
 """Controls of a tab, laid out one under the other: what a panel says is what each shows and does.
 
 This is the one place where panels meet Viser's controls. An act gets the value that a user has
-chosen; what goes wrong in it is told to the user. A control with a key does by it what a hand would
+chosen; what goes wrong in it is reported to the user. A control with a key does by it what a hand
+would
 do: it is turned on and off, or goes on to the next that can be chosen.
 """
 
@@ -108,7 +109,7 @@ def live_tab(fill: Callable[[PanelState], object]) -> Callable[[Studio, Any, str
 class Control:
     """A control that shows our value and takes a user's, which we do not overwrite unread.
 
-    viser tells of a change in another thread, some time after the control took it: a value that is
+    viser reports a change in another thread, some time after the control took it: a value that is
     not the one that was shown is on its way. The control takes it in the thread of viser's loop,
     where ours is shown too: none comes between a look at the value and its change.
     """

@@ -2,8 +2,8 @@
 
 ROBSIM drew each component as soon as it was dimensioned and asked whether it would do; here that is
 the file. Shapes, things around, labels and the ground are drawn anew on the server; the motion, and
-a live run, go on as they are. A file with a mistake in it leaves what is drawn, and is told until
-it is mended.
+a live run, go on as they are. A file with a mistake in it leaves what is drawn, and is reported
+until it is mended.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def redraw(stage: Stage, scene: Scene) -> None:
 
 
 def _place(spot: FixedFrame) -> Place:
-    """Return the place of a constant spot in its body, which a node of its own stands for."""
+    """Return the place of a constant place in its body, which a node of its own stands for."""
     numbers = evaluate_all([*spot.position, *(x for row in spot.rotation for x in row)], {})
     x, y, z, *turn = map(float, numbers)
     a, b, c, d, e, f, g, h, i = turn

@@ -20,7 +20,7 @@ _SHOWN = {"pageup": "Page Up", "pagedown": "Page Down"}
 def add_key(
     studio: Studio, key: str, words: str, act: Callable[[Any], object], *, line: str = ""
 ) -> None:
-    """Let a key do something, and tell of it in the help sheet and the list of commands."""
+    """Let a key do something, and report it in the help sheet and the list of commands."""
     assert key not in _CAMERA, f"Viser moves the camera by {key}"
     assert key not in studio.keys, f"{key} already does something: {studio.keys[key]}"
     studio.keys[key] = line or words

@@ -1,7 +1,7 @@
 """Pages of our own beside Viser's: a small server on this machine, one port further.
 
-Viser's plots tell nothing of where a user clicks, and its texts are no trees to choose from, so the
-scope and the inspection are pages of our own (`assets`), shown in frames of the studio or in
+Viser's plots report nothing of where a user clicks, and its texts are not trees to choose from, so
+the scope and the inspection are pages of our own (`assets`), shown in frames of the studio or in
 windows of their own. They let in what the studio itself does (`linkwright.studio.access`), and
 only its page may show them in frames. Each request is answered in a thread of its own; a browser
 that stalls costs that thread only.
@@ -222,12 +222,12 @@ def _press(studio: Studio, asked: PageRequest) -> Reply:
 
 
 class _Server(ThreadingHTTPServer):
-    """A server that does not tell in the terminal that a browser has gone."""
+    """A server that does not determine in the terminal that a browser has gone."""
 
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Tell of mistakes of ours only."""
+        """Report mistakes of ours only."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
@@ -257,7 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
         hosts, origins = said.get_all("Host", []), said.get_all("Origin", [])
         why = self.owner.gate.refusal(self.path, hosts, origins)
         if why:
-            self._refuse(403, f"refused: {why}")
+            self._refuse(403, f"rejected: {why}")
             return
         _, place = self.owner.gate.split(self.path)
         act = self.owner.routes.get((method, place))
@@ -315,4 +315,4 @@ class _Handler(BaseHTTPRequestHandler):
         return f"http://{host}:{self.owner.around} https://{host}:{self.owner.around}"
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing: what is asked is no news."""
+        """Say nothing: nobody needs to see each request."""

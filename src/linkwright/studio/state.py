@@ -295,12 +295,12 @@ class PanelState:
                 mesh.on_click(guarded(self, partial(self.select, bodies[k])))
 
     def select(self, body: str) -> None:
-        """Tell the panels that a user has clicked on a body."""
+        """Notify the panels that a user has clicked on a body."""
         for info in self.selected:
             info(body)
 
     def report(self, words: str) -> None:
-        """Tell the user of trouble."""
+        """Report trouble to the user."""
         self.troubles.report(words)
 
     def close(self) -> None:

@@ -66,7 +66,7 @@ class Status:
 
 
 def places(live: Live) -> int:
-    """Return how many places behind the point a time of a live run needs: frames are to be told."""
+    """Return how many places behind the point a time of a live run needs: frames are to be sent."""
     return 2 if live.plant.speed >= 0.5 else 4
 
 
@@ -83,5 +83,5 @@ def pace_of(live: Live, now: Reached) -> str:
 
 
 def add_status(studio: Studio) -> None:
-    """Let a studio tell its state."""
+    """Let a studio report its state."""
     studio.status = Status(panels_of(studio)).state

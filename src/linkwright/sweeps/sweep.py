@@ -284,7 +284,7 @@ def part_file(folder: Path, part: int) -> Path:
 
 
 def _told(job: Job, by_name: bool) -> dict[str, Any]:
-    """Return what a folder tells of its sweep."""
+    """Return what a folder reports its sweep."""
     return {
         "plan": job.plan.as_data(),
         "model_hash": source_of(job.plan.model).digest if by_name else "",

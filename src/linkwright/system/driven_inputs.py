@@ -1,8 +1,8 @@
-"""What recordings tell of the inputs of a mechanism that a System drives.
+"""What recordings report the inputs of a mechanism that a System drives.
 
-An input that one output drives alone is told by its name. Others are told as an expression of what
-may be recorded, `{"F": {"value": "2*value0 + value1", "of": ["pid.u", "t"]}}`, so that forces can
-be computed again afterward.
+An input that one output drives alone is given by its name. Others are given as an expression of
+what may be recorded, `{"F": {"value": "2*value0 + value1", "of": ["pid.u", "t"]}}`, so that
+forces can be computed again afterward.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What recordings tell of forces, so that pictures can show them as arrows.
+"""What recordings report forces, so that pictures can show them as arrows.
 
-Each force that an element puts on a body at a point is told by the channels that hold it and the
-place where it acts, in numbers:
+Each force that an element puts on a body at a point is reported by the channels that hold it and
+the place where it acts, in numbers:
 
     {"name": "floor.force1", "body": "foot", "at": [x, y, z],
      "force": ["floor.force1_x", "floor.force1_y", "floor.force1_z"], "touch": "floor.depth1"}
@@ -10,7 +10,7 @@ place where it acts, in numbers:
 force that is given by its magnitude has one channel, and `along`, a unit vector in the body's axes
 or, with `"axes": "ground"`, in the ground's. `touch` is there for contact points: the channel that
 is positive while the point touches; `down` says how far below `at` that is, m. Whoever has the
-recording and the poses of the bodies needs nothing else. What else is drawn of a System is told
+recording and the poses of the bodies needs nothing else. What else is drawn of a System is reported
 alike: planes that are the ground (`floors`), and bodies that tires make wheels of (`wheels`).
 """
 
@@ -103,7 +103,7 @@ def _told(
 
 
 def _numbers(components: Sequence[Expr], values: Mapping[str, float]) -> list[float] | None:
-    """Return the numbers of components, or None where they are none."""
+    """Return the numbers of components, or None where there are none."""
     found = []
     for x in components:
         wanted = free_symbols(x)

@@ -96,7 +96,7 @@ def followed(system: System) -> dict[Expr, Expr]:
 
 
 def parameters(system: System, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the values of all parameters that have one, by name; refuse those without sense."""
+    """Return the values of all parameters that have one, by name; reject those without sense."""
     m = system.mechanism
     own = {**system.values, **(given or {})}
     found: dict[str, Any] = {n: own.get(n, m.values.get(n)) for n in m.parameters}
@@ -174,7 +174,7 @@ def _with(signals: Iterable[Signal], values: Mapping[str, float]) -> tuple[Signa
 
 
 def _refuse_open(system: System, inputs: Mapping[str, float]) -> None:
-    """Refuse an argument of a function that nothing drives: most often a name with a mistake."""
+    """Reject an argument of a function that nothing drives: most often a name with a mistake."""
     for member in system.members.values():
         if not isinstance(member.block, Foreign):
             continue

@@ -123,7 +123,7 @@ class Tick:
 
     @property
     def called(self) -> bool:
-        """Whether a function is called that is no Program of the System."""
+        """Whether a function is called that is not a Program of the System."""
         return self.exchanged or self.foreign is not None
 
     def __post_init__(self) -> None:
@@ -180,8 +180,8 @@ class Phases:
         rates: to one output, the rates of the coordinates in order, for the semi-implicit method;
             None to take them from `derivative`.
         quaternions: indices in x of the four parts of each quaternion.
-        meta: what recordings tell about the System.
-        check: called with values of parameters by name before they change; refuses those without
+        meta: what recordings report about the System.
+        check: called with values of parameters by name before they change; rejects those without
             sense.
     """
 
@@ -229,7 +229,7 @@ class Phases:
 
 
 def with_coordinates(x: Sequence[Signal], derivative: Program) -> tuple[Signal, ...]:
-    """Return states with those of blocks as coordinates whose rate is a state that is none."""
+    """Return states with those of blocks as coordinates whose rate is another state."""
     kinds = {s.symbol: s.kind for s in x}
     for signal, rate in zip(x, derivative.outputs[0].entries, strict=True):
         if signal.kind == "state" and rate is not signal.symbol and rate in kinds:

@@ -2,11 +2,11 @@
 
 The states are those of the System that a run carries on: continuous states, and discrete states and
 held outputs that are read before they are written. They are taken just before the ticks of an
-instant; what is measured, just after them. Between ticks the continuous part goes by steps of the
+instant; what is measured, just after them. Between ticks the continuous part takes steps of the
 classic method of Runge and Kutta, so that the step is one Program, whose Jacobians are exact.
 
 Where modes are fast, that method is not accurate, then not stable. There the linear part at the
-start goes by its matrix exponential, exactly, and the rest by the method of the same order around
+start uses its matrix exponential, exactly, and the rest by the method of the same order around
 it (Cox and Matthews, Journal of Computational Physics 176, 2002).
 """
 
@@ -285,7 +285,7 @@ def _leaves(statements: Sequence[Statement], roots: Sequence[Expr]) -> set[Expr]
 
 # -- what has no such model ------------------------------------------------------------------------
 def refuse_functions(system: System) -> None:
-    """Refuse a System with Python functions."""
+    """Reject a System with Python functions."""
     for member in system.members.values():
         if member.block.function is not None:
             raise Error(
@@ -313,7 +313,7 @@ def _refuse(system: System) -> None:
 
 
 def _refuse_period(phases: Phases, period: float) -> None:
-    """Refuse instants at which members of the System are not always at the same point."""
+    """Reject instants at which members of the System are not always at the same point."""
     for tick in phases.ticks:
         count = period / (tick.every * phases.tick_seconds)
         if abs(count - round(count)) > 1e-9 or count < 0.5:

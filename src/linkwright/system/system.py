@@ -468,7 +468,7 @@ class System(Shown):
             flattened: what `flattened` returned.
         """
         if not hasattr(flattened, "phases"):
-            raise BlockError(f"{brief(flattened)} is no flattened System")
+            raise BlockError(f"{brief(flattened)} is not a flattened System")
         return numbered(self, flattened.phases, flattened.mechanism)
 
     @worded
@@ -482,7 +482,7 @@ class System(Shown):
         from linkwright.system.flatten import flatten
 
         if form is not None and not hasattr(form, "redundant"):
-            raise BlockError(f"{brief(form)} is no form", remedy="leave it out")
+            raise BlockError(f"{brief(form)} is not a form", remedy="leave it out")
         wanted = None if record is None else tuple(record)
         for member in self.members.values():
             member.refresh()

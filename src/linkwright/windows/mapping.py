@@ -234,7 +234,7 @@ class Mapped:
 
 
 def _device_bytes(descriptor: int, name: str, offset: int) -> int:
-    """Return the size of a UIO device's map, as the kernel tells it."""
+    """Return the size of a UIO device's map, as the kernel reports it."""
     number = os.fstat(descriptor).st_rdev
     for folder in _UIO.glob("uio*"):
         if (folder / "dev").read_text().strip() == f"{os.major(number)}:{os.minor(number)}":

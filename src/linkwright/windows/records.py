@@ -19,8 +19,8 @@ A frame is a head of 64 bytes and the payload, little-endian throughout:
 
 Outside a window the last 8 bytes of the head are 0. The checksum is the sum of w_i K^(n-i) modulo
 2^64 over the n 32-bit words w_1 to w_n of the frame, without the checksum itself and without those
-last 8 bytes: in native code ``sum = sum * K + word`` for each. It tells damage, and frames that
-were read half written; it is no protection against somebody who means harm.
+last 8 bytes: in native code ``sum = sum * K + word`` for each. It shows damage, and frames that
+were read half written; it is not a protection against somebody who means harm.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ Values = Mapping[str, Any]
 
 
 class RecordError(Error):
-    """Bytes that are no frame of the record that they should be; nothing of them is used.
+    """Bytes that are not a frame of the record that they should be; nothing of them is used.
 
     Args:
-        reason: one word that programs can go by: "short", "magic", "version", "schema", "length",
+        reason: one word that programs can use: "short", "magic", "version", "schema", "length",
             "checksum"; of a window also "torn".
         what: the same in a sentence.
         remedy: what to do about it.
@@ -340,7 +340,7 @@ class Record:
 
         Args:
             values: a number or array for each field, by name. One that its field cannot hold as it
-                is (a fraction in a whole number, another shape) is refused.
+                is (a fraction in a whole number, another shape) is rejected.
             sequence: number of the frame.
             tick: of the loop.
             clock: ns.
@@ -496,7 +496,7 @@ class Record:
             _HEAD.unpack_from(data)
         )
         if magic != MAGIC:
-            raise RecordError("magic", f"these bytes are no frame of '{self.name}'")
+            raise RecordError("magic", f"these bytes are not a frame of '{self.name}'")
         if version != VERSION or flags:
             raise RecordError(
                 "version",

@@ -26,7 +26,7 @@ _ACCESS = ("read", "write", "both")
 
 
 def require_number(what: str, given: object) -> None:
-    """Refuse what is no whole number."""
+    """Reject what is not a whole number."""
     if not isinstance(given, int) or isinstance(given, bool):
         raise InputError(f"{what} is a whole number, not {brief(given)}")
 
@@ -87,7 +87,7 @@ class RegisterWindow(Closable):
 
     Args:
         place: a path, that of a UIO device too, or the number of a descriptor.
-        registers: what lies in it.
+        registers: what is in it.
         length: bytes of the window; up to the end of the last register by default.
         offset: bytes of the file before the window.
         block: the length must be a multiple of it; 512 for the memory of a device that is mapped in
@@ -227,7 +227,7 @@ class RegisterWindow(Closable):
         try:
             index = [operator.index(i) for i in (at if isinstance(at, Sequence) else [at])]
         except TypeError as error:
-            raise InputError(f"{brief(at)} is no place in '{register.name}'") from error
+            raise InputError(f"{brief(at)} is not a place in '{register.name}'") from error
         inside = all(0 <= i < n for i, n in zip(index, register.shape, strict=False))
         if len(index) != len(register.shape) or not inside:
             raise InputError(

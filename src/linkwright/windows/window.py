@@ -1,7 +1,7 @@
 """Windows: one frame of a record in memory that processes share; one writes, any number read.
 
 A reader never waits for the writer, nor the writer for a reader. The sequence of the head is odd
-while the frame is written (a seqlock), so that a reader tries again; the checksum tells the rest.
+while the frame is written (a seqlock), so that a reader tries again; the checksum finds the rest.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Window(Closable):
 
         Args:
             place: a path, that of a UIO device too, or the number of a descriptor.
-            record: the declaration; a window of another one is refused.
+            record: the declaration; a window of another one is rejected.
             offset: bytes before it, in a file that holds more.
             within: s to wait for a file that its writer has yet to make.
         """

@@ -2,8 +2,8 @@
 
 A wire has one peer, which its socket is connected to. Frames go out as they are packed, numbered
 from 1 on; of those that come in the newest sound one is taken. Everything else is counted: numbers
-that were left out, frames that came after a newer one, damaged ones, and bytes that are no frame of
-the record at all. Python reads and writes wires here; a paced loop does so in native code.
+that were left out, frames that came after a newer one, damaged ones, and bytes that are not a
+frame of the record at all. Python reads and writes wires here; a paced loop does so in native code.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class WireCounts:
         lost: numbers that had not come when a later one did.
         late: sound frames that came after a newer one, or twice.
         torn: frames of the record that are cut or damaged.
-        foreign: bytes that are no frame of this record and version.
+        foreign: bytes that are not a frame of this record and version.
         sent: frames that the system took.
         unsent: frames that it did not take, because nobody listens or its queue is full.
 

@@ -2,7 +2,7 @@
 
 Only one name is the unit of the number before it: `9.81 m/s^2` would be 9.81 m divided by the
 square of a symbol `s`, and `3 m^2` the square of 3 m. Neither is what people mean, so a text in
-which the unit seems to go on is refused, whatever its names stand for.
+which the unit seems to go on is rejected, whatever its names stand for.
 """
 
 from __future__ import annotations

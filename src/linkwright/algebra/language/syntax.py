@@ -15,7 +15,7 @@
                  | "(" expression ")" | "[" name "]" | "#" name
 
 A comparison may be a chain, `0 <= x < 1`. A unit is a name (`30 deg`) or stands in braces
-(`9.81 {m/s^2}`); the number is converted to SI at once. A compound unit without braces is refused.
+(`9.81 {m/s^2}`); the number is converted to SI at once. A compound unit without braces is rejected.
 `[b1]` is a direction, `#f1` a variable of the model. The operators are kept on a stack of their
 own, so nesting is bounded by the text alone.
 """

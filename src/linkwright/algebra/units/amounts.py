@@ -72,7 +72,7 @@ def amounts(
     what: str,
     unit_of: Callable[[str], str] = lambda _: "?",
 ) -> dict[str, float]:
-    """Return numbers by name; what is not a mapping from names to numbers is refused.
+    """Return numbers by name; what is not a mapping from names to numbers is rejected.
 
     >>> amounts({"rod": "180 deg"}, "initial", lambda name: "rad")
     {'rod': 3.141592653589793}
@@ -84,7 +84,7 @@ def amounts(
 
 
 def by_name(given: object, what: str) -> Mapping[str, Any]:
-    """Return a mapping by name as it is, nothing for None; anything else is refused.
+    """Return a mapping by name as it is, nothing for None; anything else is rejected.
 
     >>> by_name(None, "values")
     {}

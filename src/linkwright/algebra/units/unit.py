@@ -1,6 +1,6 @@
 """A unit: exponents over the base dimensions and a factor to SI.
 
-Angle is a dimension of its own, so that rad/s and 1/s, N*m and N*m/rad are told apart where they
+Angle is a dimension of its own, so that rad/s and 1/s, N*m and N*m/rad are distinguished where they
 are shown; but a radian is the number 1, so angle never makes two units incompatible.
 
 Equations are unit-neutral (AUTOSIM, section 9.1): values are converted where they enter and leave,

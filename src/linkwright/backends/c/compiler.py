@@ -45,7 +45,7 @@ def load_library(source: str, flags: Sequence[str] = FLAGS) -> ctypes.CDLL:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             first = "; ".join(line for line in done.stderr.splitlines() if "error" in line)[:500]
-            raise CompileError(f"{compiler[0]} refused the C source: {first or done.stderr[:500]}")
+            raise CompileError(f"{compiler[0]} rejected the C source: {first or done.stderr[:500]}")
         try:
             return ctypes.CDLL(str(library))
         except OSError as error:

@@ -1,8 +1,8 @@
 """Running a kernel over a batch of NumPy arrays: layouts, tails and threads.
 
 A batch kernel works on *blocks* of W lanes, W being the number of values in one vector register
-(`target.Host.lanes`). For an argument of shape S (for instance `(n,)`), three layouts exist, told
-apart by the number of axes of the array that is passed:
+(`target.Host.lanes`). For an argument of shape S (for instance `(n,)`), three layouts exist,
+distinguished by the number of axes of the array that is passed:
 
     shared    S              one value for all lanes (inputs only)
     rows      (N, *S)        the plain NumPy layout, one lane after the other
@@ -107,7 +107,7 @@ class BatchCall:
     Calling it takes the inputs, by position, and
 
         out      arrays to fill, one per output, instead of new ones (then the result is None)
-        size     N, where no array tells it because all inputs are shared
+        size     N, where no array shows it because all inputs are shared
         threads  how many threads share the work; the calling one is among them
 
     and returns an array, or a tuple of arrays when there are several outputs, in the call's layout.

@@ -65,7 +65,7 @@ def from_blocked(blocks: Array, count: int | None = None) -> Array:
 
 
 def layout_of(argument: Argument, array: Array, lanes: int, kind: str) -> LayoutName:
-    """Which layout an array has for an argument, from its number of axes; refuses a wrong shape.
+    """Which layout an array has for an argument, from its number of axes; rejects a wrong shape.
 
     >>> layout_of(Argument("q", (6,)), np.zeros((100, 6)), 8, "input")
     'rows'

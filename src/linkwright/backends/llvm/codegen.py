@@ -164,7 +164,7 @@ class _Body(Lines):
         self.result_ids = {(i.args[0], i.data): i.id for i in code.instructions if i.op == "result"}
 
     def refuse_huge(self) -> None:
-        """Refuse a kernel whose arrays would not fit on the stack of a thread."""
+        """Reject a kernel whose arrays would not fit on the stack of a thread."""
         if self.reserved > _STACK:
             raise CompileError(
                 f"the loops of {self.code.name!r} need {self.reserved >> 20} MB of arrays, more "

@@ -54,7 +54,7 @@ class _Held:
 
     An engine unmaps its code when it is finalized, and the collector of cycles finalizes what it
     has found in any order: the `__del__` of a kernel's owner could call code that is gone. What
-    lies in the table it does not find, and this object, which refers to nothing, is hidden from it:
+    is in the table it does not find, and this object, which refers to nothing, is hidden from it:
     it goes when the last reference does, which is after everything else was finalized.
     """
 
@@ -140,7 +140,7 @@ def _emit(ir_text: str, opt: int | None, model: target.Model) -> bytes:
                     function.add_function_attribute("nonlazybind")
         module.verify()
     except RuntimeError as error:
-        raise CompileError(f"LLVM refused the generated IR: {str(error).strip()}") from error
+        raise CompileError(f"LLVM rejected the generated IR: {str(error).strip()}") from error
     return bytes(machine.emit_object(module))
 
 

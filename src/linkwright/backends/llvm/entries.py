@@ -262,7 +262,7 @@ def _gathered(scalar: str, width: int, k: int, places: Sequence[str]) -> list[st
 
 
 def _tag(k: int, place: str) -> str:
-    """Return what tells the values of one component from those of others."""
+    """Return what distinguishes the values of one component from those of others."""
     return f"{k}.{place.lstrip('%')}"
 
 

@@ -4,7 +4,7 @@ A function of C's calling convention for Python (`METH_FASTCALL | METH_KEYWORDS`
 the signature. For every argument it compares type, element type, rank, shape and flags, and for
 every output that it overlaps nothing; then it calls the kernel with the arrays' own pointers.
 Whatever is not exactly that (a list, another width, strides, a keyword) goes to the slow call,
-which converts or refuses with a message, or may add a shortcut for keywords like these. The
+which converts or rejects with a message, or may add a shortcut for keywords like these. The
 interpreter lock is kept.
 
     f(a, b)         returns new arrays (floats for outputs of shape ()), a tuple when several

@@ -38,7 +38,7 @@ _SIGNED = dict(zip(COMPARISONS, ("slt", "sle", "sgt", "sge", "eq", "ne"), strict
 
 @dataclass(frozen=True, slots=True)
 class NativeTable:
-    """How the rows of a table lie in memory: words of 8 bytes.
+    """How the rows of a table are in memory: words of 8 bytes.
 
     An entry is the place of a number; a table in the table is the place of its address, and how
     its own rows lie.

@@ -106,7 +106,7 @@ def as_values(name: str, value: object, dtype: np.dtype[Any]) -> Array:
 
 
 def check_output(name: str, value: object, dtype: np.dtype[Any]) -> Array:
-    """An output as the array it is, refused when results of `dtype` cannot be written into it.
+    """An output as the array it is, rejected when results of `dtype` cannot be written into it.
 
     >>> check_output("tau", [0.0], np.dtype(np.float64))
     Traceback (most recent call last):
@@ -145,7 +145,7 @@ def _overlaps_itself(array: Array) -> bool:
 
 
 def checked_size(size: SupportsIndex | None) -> int | None:
-    """A number of rows, or None for what the arrays say; anything else is refused.
+    """A number of rows, or None for what the arrays say; anything else is rejected.
 
     >>> checked_size(3)
     3
@@ -162,7 +162,7 @@ def checked_size(size: SupportsIndex | None) -> int | None:
 
 
 def check_apart(outputs: Iterable[tuple[str, Array]]) -> None:
-    """Refuse outputs that share memory with each other: one result would destroy the other.
+    """Reject outputs that share memory with each other: one result would destroy the other.
 
     >>> x = np.zeros(4)
     >>> check_apart([("a", x[:3]), ("b", x[2:])])

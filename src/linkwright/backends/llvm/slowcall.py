@@ -1,4 +1,4 @@
-"""The careful way to call a scalar kernel: everything is checked, converted or refused in Python.
+"""The careful way to call a scalar kernel: everything is checked, converted or rejected in Python.
 
 The native wrapper of `fastcall.py` hands over every call that it does not recognize at once, and
 where that wrapper cannot be used at all this is the whole way. What it accepts:

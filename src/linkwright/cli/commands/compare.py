@@ -109,7 +109,7 @@ def _opened(name: str, antenna: float | None) -> Robot:
     if "antenna_mass" not in robot.mechanism.parameters:
         raise InputError(f"{name!r} has no antenna_mass", remedy="leave --antenna out")
     if not antenna >= 0.0:
-        raise InputError(f"--antenna {antenna:g} kg is no mass", remedy="give 0 or more")
+        raise InputError(f"--antenna {antenna:g} kg is not a mass", remedy="give 0 or more")
     return Robot(robot.mechanism.with_values({"antenna_mass": antenna}))
 
 

@@ -45,7 +45,7 @@ def command(
 
     azimuth, elevation = _toward(toward)
     if not 0 < step <= until < math.inf:
-        raise InputError(f"--step {step:g} --until {until:g} are no instants", remedy="in s")
+        raise InputError(f"--step {step:g} --until {until:g} are not instants", remedy="in s")
     refuse_existing(out, recording, force=force)
     opened = open_model(mount, settings, trust=trust)
     carried = report_ship(stabilized=True) if ship is None else read_ship(ship)
@@ -64,7 +64,7 @@ def command(
 
 
 def refuse_existing(*targets: Path | None, force: bool) -> None:
-    """Refuse files that are there, before anything is computed."""
+    """Reject files that are there, before anything is computed."""
     for target in targets:
         if target is not None and not force and is_there(target):
             raise file_exists(target)

@@ -213,7 +213,7 @@ def _prints(
         block = system.members[name].block
         if not isinstance(block, Chain) or block.rate is None:
             raise DriveError(
-                f"{name!r} has no arrays to print: it is no Chain with a rate",
+                f"{name!r} has no arrays to print: it is not a Chain with a rate",
                 remedy="give a Chain with a rate, such as joint-drive",
                 code="R411",
             )

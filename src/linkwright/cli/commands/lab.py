@@ -59,7 +59,7 @@ def command(
     """
     lines, name = _lines(script, commands)
     if pace is not None and not 0 <= pace < math.inf:
-        raise InputError(f"--pace {pace:g} is no pace", remedy="give 0 or more")
+        raise InputError(f"--pace {pace:g} is not a pace", remedy="give 0 or more")
     for path in tasks or ():
         read_text(path, LARGEST)  # whether it is there is known before a session begins
     with ExitStack() as stack:

@@ -109,7 +109,7 @@ def _drawn(source: Path, streams: int, until: float, seed: int, out: Path | None
 
     if out is not None and out.suffix.lower() not in ENDINGS:
         raise InputError(
-            f"the ending {out.suffix!r} is none of a picture",
+            f"the ending {out.suffix!r} does not name a picture",
             remedy=f"use one of {', '.join(ENDINGS)}",
         )
     task = read_loop(source)
@@ -173,7 +173,7 @@ def _of_loop(source: Path, as_map: bool, out: Path | None) -> CommandResult:
         raise InputError("only a map is written to a file", remedy="give --map too")
     if out is not None and out.suffix.lower() not in (".json", *ENDINGS):
         raise InputError(
-            f"the ending {out.suffix!r} is none of a map",
+            f"the ending {out.suffix!r} does not name a map",
             remedy=f"use .json or one of {', '.join(ENDINGS)}",
         )
     task = read_loop(source)

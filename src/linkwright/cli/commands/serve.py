@@ -185,7 +185,7 @@ def _served(
 
 
 class _Lives:
-    """Tells of arms that come into PANIC, and out of it."""
+    """Reports arms that come into PANIC, and out of it."""
 
     def __init__(self, live: LiveCell) -> None:
         self._live, self._told = live, dict.fromkeys(live.arms, "")

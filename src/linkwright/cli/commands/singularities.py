@@ -75,7 +75,7 @@ def command(
         data["loci"] = [c.as_dict() | {"away": c.away(found.coordinates)} for c in curves]
         grid = f"over {', '.join(region)}" if over else "of directions"
         count = f"{len(curves)} curve{'' if len(curves) == 1 else 's'}"
-        lines.append(f"{count} on this grid {grid}; a grid is no proof")
+        lines.append(f"{count} on this grid {grid}; a grid is not a proof")
         lines += [f"  {c.kind}: {len(c.q)} points, {_place(c, found, region)}" for c in curves]
     if prove:
         proof = prove_regular(opened, prove, q=q)

@@ -2,7 +2,7 @@
 
 The report on the modular motor controller (Paul and others, *A distributed computer architecture
 acting as a force and motion server*, appendix A.2) names them; their numbers are our own. A code
-lies in the bits above the lowest eight, which say the axis, and is never shifted.
+is in the bits above the lowest eight, which say the axis, and is never shifted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class AxisError(IntFlag):
     PANIC = 0x1000
     """The PANIC line; the axis in the low bits means nothing."""
     RANGE = 0x2000
-    """A result that does not fit into 32 bits, or is no finite number."""
+    """A result that does not fit into 32 bits, or is not a finite number."""
     FOLLOW = 0x4000
     """The following error is too large (SI form)."""
     HEAT = 0x8000

@@ -32,7 +32,7 @@ from linkwright.control.axis.ports import PORTS
 from linkwright.program import Loop, Program, ProgramPort, Scanned, Stacked, check, optimize
 
 SHARED = ("tick", "was_armed", "armed", "powered", "cleared", "seconds", "full_scale")
-"""What the controller tells each axis: the number of the tick, whether it was and is enabled and
+"""What the controller sends to each axis: the number of the tick, whether it was and is enabled and
 currents may flow, whether faults are forgotten, the period in s and the largest current."""
 
 LINES = ("service", "encoder_loop", "analog_loop", "double_buffer")
@@ -421,7 +421,7 @@ class AxisLaw:
         return given + UNWIND * (u - given)
 
     def clipped(self, x: Expr, most: Expr) -> Expr:
-        """Return a value kept between two bounds; what is no number stays none."""
+        """Return a value kept between two bounds; what is not a number stays none."""
         return where(x > most, most, where(x < -most, -most, x))
 
     def _filter(self, current: Expr) -> None:

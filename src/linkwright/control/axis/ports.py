@@ -44,7 +44,7 @@ PORTS = (
     AxisPort("addmd", 0.0, "whether the demand comes from the A/D converter (S1)"),
     AxisPort("adoff", 0.0, "whether the offset comes from the A/D converter"),
     AxisPort("poschk", 0.0, "whether limits of position are checked"),
-    AxisPort("softerr", 0.0, "whether errors are only told"),
+    AxisPort("softerr", 0.0, "whether errors are only reported"),
     AxisPort("a0", 1.0, "coefficient of the error"),
     AxisPort("a1", 0.0, "coefficient of the error a sample ago"),
     AxisPort("a2", 0.0, "coefficient of the error two samples ago"),

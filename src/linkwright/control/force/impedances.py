@@ -61,7 +61,7 @@ def _matrix(given: np.ndarray, what: str, above: bool) -> list[list[Expr]]:
     if given.shape != (6, 6):
         raise BlockError(f"{what} is a matrix of shape {given.shape}", remedy="give 6 rows of 6")
     if not np.issubdtype(given.dtype, np.number) or not np.isfinite(given.astype(float)).all():
-        raise BlockError(f"{what} has entries that are no numbers")
+        raise BlockError(f"{what} has entries that are not numbers")
     matrix = given.astype(float)
     scale = np.abs(matrix).max() or 1.0
     if np.abs(matrix - matrix.T).max() > 1e-12 * scale:

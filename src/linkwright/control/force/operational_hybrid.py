@@ -156,7 +156,7 @@ class OperationalHybrid(ToolLaw):
         return self.named([*row_products(rows, six[:3]), *row_products(rows, six[3:])])
 
     def _check(self, turn: Sequence[Sequence[Expr]], chosen: Sequence[int]) -> None:
-        """Refuse to control force along axes that the joints cannot move."""
+        """Reject to control force along axes that the joints cannot move."""
         fixed = [k for k in range(6) if k not in self.moved]
         for axis in chosen:
             lost = [
@@ -179,7 +179,7 @@ def _rotation(name: str, given: Sequence[Sequence[float]] | None) -> list[tuple[
         found = np.zeros(0)
     if found.shape != (3, 3) or not np.allclose(found @ found.T, np.eye(3), atol=1e-9):
         raise BlockError(
-            f"rotation of {name!r} is no rotation matrix: {given!r}",
+            f"rotation of {name!r} is not a rotation matrix: {given!r}",
             remedy="give three rows; its columns are the axes of the selection",
         )
     if np.linalg.det(found) < 0:

@@ -156,7 +156,7 @@ class PlaceLaw(ForceLaw):
         return 1 / (1 - self.parameters["filter"].symbol) if law == "force" else ONE
 
     def check_rate(self, rate: Rate) -> None:
-        """Refuse a rate at which compensation makes the tool swing while it touches nothing."""
+        """Reject a rate at which compensation makes the tool swing while it touches nothing."""
         super().check_rate(rate)
         if not isinstance(rate, Sampled) or self.forced or self.wrist is None:
             return

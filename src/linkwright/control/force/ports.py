@@ -96,7 +96,7 @@ def _known(words: Iterable[str], what: str) -> None:
     unknown = [word for word in words if word not in AXES]
     if unknown:
         raise BlockError(
-            f"{what} names {', '.join(map(repr, unknown))}, which is no axis",
+            f"{what} names {', '.join(map(repr, unknown))}, which is not an axis",
             remedy=f"the axes are {' '.join(AXES)}",
         )
 
@@ -342,7 +342,7 @@ def _ends(m: Mechanism, wrist: Any) -> tuple[Point, Point]:
         return wrist.flange, wrist.tool
     if not isinstance(wrist, Body | Point | str):
         raise BlockError(
-            f"{wrist!r} is no wrist", remedy="give a CompliantWrist, or a body for a rigid tool"
+            f"{wrist!r} is not a wrist", remedy="give a CompliantWrist, or a body for a rigid tool"
         )
     tool = Element("tool", m).point_at(wrist)
     if tool.body is m.ground:

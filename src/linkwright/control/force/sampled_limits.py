@@ -308,7 +308,7 @@ def out_of_range(value: ArrayLike, *, least: bool) -> NDArray[np.bool_]:
 
 
 def _checked(given: dict[str, ArrayLike]) -> list[Array]:
-    """Return the numbers as arrays of one shape, or refuse one that means nothing."""
+    """Return the numbers as arrays of one shape, or reject one that means nothing."""
     arrays = {name: np.asarray(value, dtype=float) for name, value in given.items()}
     for name, value in arrays.items():
         positive = name in ("stiffness", "period")
@@ -348,7 +348,7 @@ def _tool(m: Array, C: Array, K: Array, T: Array) -> Array:
     turns = np.where(massive & (half * T < 50), root.imag * T, 0.0)
     if (turns > _TURNS).any():
         raise InputError(
-            f"the tool swings by {turns.max():.3g} rad in a period, more than doubles can tell",
+            f"the tool swings by {turns.max():.3g} rad in a period, more than doubles can resolve",
             remedy="give a heavier tool, softer springs or a shorter period",
         )
     # the slow root as a quotient: root - half would be rounding where damping is large

@@ -91,8 +91,8 @@ class Cascade(Controller):
             count = self.current / slow
             if abs(count - round(count)) > 1e-9 * count or round(count) < 1:
                 raise DriveError(
-                    f"the {what} loop runs at {slow:g} Hz, of which {self.current:g} Hz is no "
-                    "whole multiple",
+                    f"the {what} loop runs at {slow:g} Hz, of which {self.current:g} Hz is not "
+                    "a whole multiple",
                     remedy="give rates that divide that of the current loop",
                     code="R416",
                 )

@@ -168,7 +168,7 @@ class Chain(Block):
         return (*own, *_ARGUMENTS)
 
     def check_rate(self, rate: Rate) -> None:
-        """Refuse another rate than the one that the chain was made for."""
+        """Reject another rate than the one that the chain was made for."""
         if rate != as_rate(self.rate):
             raise DriveError(
                 f"the chain {self.name!r} was made {as_rate(self.rate)}, not {rate}",

@@ -34,7 +34,7 @@ class Controller(DrivePart):
         return None
 
     def refuse_motor(self, motor: Motor) -> None:
-        """Refuse a motor with other windings than those that it commands."""
+        """Reject a motor with other windings than those that it commands."""
         if self.axes is not None and motor.axes != self.axes:
             own, other = (" and ".join(f"u{axis}" for axis in x) for x in (self.axes, motor.axes))
             raise misfit(

@@ -119,7 +119,7 @@ def _inverse(ratios: ArrayLike, count: int, name: str) -> Any:
     matrix = np.asarray(ratios, dtype=float)
     if matrix.shape != (count, count) or not np.isfinite(matrix).all():
         raise DriveError(
-            f"the ratios of {name!r} are no matrix of {count} by {count} numbers",
+            f"the ratios of {name!r} are not a matrix of {count} by {count} numbers",
             remedy="give a row for each motor and a column for each joint",
             code="R419",
         )

@@ -1,4 +1,4 @@
-"""Loads of a drive that are no mechanism."""
+"""Loads of a drive that are not a mechanism."""
 
 from __future__ import annotations
 

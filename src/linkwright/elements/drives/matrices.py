@@ -123,7 +123,9 @@ def chain_matrices(
     """Return the matrices of a chain."""
     if update not in UPDATES:
         raise DriveError(
-            f"{update!r} is no update of a chain", remedy=f"use {', '.join(UPDATES)}", code="R404"
+            f"{update!r} is not an update of a chain",
+            remedy=f"use {', '.join(UPDATES)}",
+            code="R404",
         )
     number(step, "the step of a chain, s,", above=0.0)
     if parts.controller is None:
@@ -282,7 +284,7 @@ def assembled(blocks: Sequence[StepBlock], update: str) -> tuple[Array, Array, A
 
 
 def refuse_long_step(name: str, found: ChainMatrices, fine: ChainMatrices) -> None:
-    """Refuse a chain that is unstable only because its steps are long."""
+    """Reject a chain that is unstable only because its steps are long."""
     growth = found.growth
     if growth > 1 + _ROUNDING and fine.growth <= 1 + _ROUNDING:
         raise DriveError(

@@ -57,7 +57,7 @@ def column(table: Mapping[str, float] | None, names: Sequence[str], what: str) -
     for name in table:
         if name not in names:
             raise DriveError(
-                f"noise is given for {name!r}, which is no {what} of this chain",
+                f"noise is given for {name!r}, which is not a {what} of this chain",
                 remedy=suggestion(name, names, f"there are {', '.join(names)}"),
                 code="R403",
             )

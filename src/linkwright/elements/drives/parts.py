@@ -110,14 +110,14 @@ class DrivePart:
 
 
 def refuse_misplaced(given: Mapping[str, Any], kinds: Mapping[str, type[DrivePart]]) -> None:
-    """Refuse parts of a drive that stand in the place of others."""
+    """Reject parts of a drive that stand in the place of others."""
     for place, value in given.items():
         if value is None or isinstance(value, kinds[place]):
             continue
         own = isinstance(value, DrivePart)
         raise DriveError(
             f"the {place} is {type(value).__name__}(...), "
-            + (f"which is of the kind {value.role!r}" if own else "which is no part of a drive"),
+            + (f"which is of the kind {value.role!r}" if own else "which is not a part of a drive"),
             remedy=f"give {', '.join(given)} in this order, or by name: {place}=...",
             code="R422",
         )
@@ -292,7 +292,7 @@ class PartSketch:
         return self.sketch.block.input(f"{self.label}.{name}", default, unit=unit, doc=doc)
 
     def require(self, holds: Expr) -> None:
-        """Refuse other numbers for which a relation between fields or ports does not hold."""
+        """Reject other numbers for which a relation between fields or ports does not hold."""
         if not self.sketch.numeric:
             self.sketch.block.require(holds)
 

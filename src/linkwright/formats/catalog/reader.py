@@ -1,4 +1,4 @@
-"""Reading a catalog, and refusing what physics forbids.
+"""Reading a catalog, and rejecting what physics forbids.
 
 A catalog is a TOML file after `linkwright.formats.catalog.schema`; "generic" is the one that ships.
 """

@@ -75,7 +75,7 @@ def _obj(data: bytes, path: Path) -> tuple[Array, Triangles]:
             values = [finite(word) for word in words[1:4]]
             row = tuple(value for value in values if value is not None)
             if len(row) != 3:
-                raise InputError("a point has not three numbers", file=path, line=number)
+                raise InputError("a point needs three numbers", file=path, line=number)
             points.append(row)
         elif words[:1] == ["f"]:
             corners = [_corner(word, len(points), path, number) for word in words[1:]]
@@ -91,7 +91,7 @@ def _cut(face: list[int], points: list[tuple[float, ...]]) -> list[list[int]]:
     """Return the triangles of a polygon as tinyobjloader, with which MuJoCo reads OBJ, cuts it.
 
     Four corners are cut along the shorter diagonal; from more of them ears are cut off, in the
-    plane across the greatest part of the normal. Whether a corner points outward is told by the
+    plane across the greatest part of the normal. Whether a corner points outward depends on the
     area of one edge with the origin, not by the whole polygon's, so that some triangles overlap.
     """
     if len(face) < 4 or not all(0 <= k < len(points) for k in face):

@@ -2,7 +2,7 @@
 
 A file from elsewhere may name any path. A mesh is looked for only in the folder of the robot file
 and inside `roots`. ``package://NAME/rest`` stands for ``rest`` in a folder called NAME: a
-root of that name, a folder of a root, or a folder above the robot file that lies in a root or holds
+root of that name, a folder of a root, or a folder above the robot file that is in a root or holds
 a ``package.xml``, as ROS packages do. Links of the file system are followed before the place is
 compared with the roots, so that none leads outside.
 """

@@ -122,7 +122,7 @@ def _gathered(weights: Array, center: Array, a: Array, b: Array, c: Array, divis
 
 
 def hull(points: Array) -> Triangles:
-    """Return the triangles of the convex hull of points, or none where they lie in a plane.
+    """Return the triangles of the convex hull of points, or none where they are in a plane.
 
     Their corners stand counterclockwise, seen from outside.
     """

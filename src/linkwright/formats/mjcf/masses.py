@@ -33,7 +33,7 @@ def inertial_mass(
 
 
 def bounded(mass: Mass | None, settings: CompilerSettings) -> Mass | None:
-    """Return a mass with the least values and the balance that the compiler was told."""
+    """Return a mass with the least values and the balance that the compiler was given."""
     least, least_moment = settings.least_mass, settings.least_inertia
     if least <= 0 and least_moment <= 0 and not settings.balance:
         return mass

@@ -347,7 +347,7 @@ class _Reading:
         return bounded(mass, self.settings)
 
     def _refuse_fused(self, masses: Mapping[str, Mass | None]) -> None:
-        """Refuse a total mass where bodies that may become part of the world have a share in it."""
+        """Reject a total mass where bodies that may become part of the world have a share in it."""
         still = {WORLD}
         for name, body in self.bodies.items():
             if self.settings.fuse and body.parent in still and not body.joints:

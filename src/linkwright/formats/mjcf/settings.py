@@ -100,7 +100,7 @@ class CompilerSettings:
         return None
 
     def effort(self, element: XmlElement, flag: str, name: str, left: Leftovers) -> float:
-        """Return the force that a range allows both ways, or infinity; unequal ends are told.
+        """Return the force that a range allows both ways, or infinity; unequal ends are reported.
 
         >>> left = Leftovers()
         >>> joint = XmlElement("joint", {"range": "-3 4"})

@@ -2,7 +2,7 @@
 
 ``<include file="..."/>`` may stand anywhere and is replaced by the children of the included file's
 root. Paths start at the main file, or at the including one; a file outside of `roots`, or without
-any outside of the folder of the main file, is refused. A file is included once.
+any outside of the folder of the main file, is rejected. A file is included once.
 """
 
 from __future__ import annotations

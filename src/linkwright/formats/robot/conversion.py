@@ -55,7 +55,7 @@ def convert(
         source: the file to read.
         target: the file to write.
         roots: folders in which meshes may lie.
-        to: key of the format to write; without it, the target's ending tells.
+        to: key of the format to write; without it, the target's ending decides.
         replace: whether files that are there already may be replaced.
 
     >>> import tempfile
@@ -137,7 +137,7 @@ def write_description(
     Args:
         robot: what to write.
         target: the file.
-        to: key of the format; without it, the target's ending tells.
+        to: key of the format; without it, the target's ending decides.
         replace: whether files that are there already may be replaced.
 
     >>> import tempfile

@@ -1,9 +1,9 @@
 """The formats of robot files: one record each, from which all else about them follows.
 
 A format is an entry in `FORMATS`. Its record says which endings are read and written, how a file is
-told from others with the same ending, whether a file says everything by itself, where its reader is
-(a function of a path and `roots`) and where its writer is (a function from a `Description` to
-`Written`). Readers and writers are imported when they are needed.
+distinguished from others with the same ending, whether a file says everything by itself, where
+its reader is (a function of a path and `roots`) and where its writer is (a function from a
+`Description` to `Written`). Readers and writers are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def target_format(path: str | os.PathLike[str]) -> str:
     fit = max((ending for ending in known if name.endswith(ending)), key=len, default=None)
     if fit is None:
         raise InputError(
-            f"the ending {Path(name).suffix!r} tells no format to write",
+            f"the ending {Path(name).suffix!r} has no format to write",
             file=path,
             remedy=f"use one of {', '.join(known)}, or say the format",
         )

@@ -3,7 +3,7 @@
 Masses and inertias are held against what a rigid body can have (`linkwright.mechanism.rigidity`),
 and mass centers against the size of the robot; a joint must have something to move, and its limits
 must leave it a range. A repair changes as little as it can: the nearest inertia, the smallest mass
-that still counts, limits put in order. Where a mass center should be, nobody can tell.
+that still counts, limits put in order. Where a mass center should be, nobody knows.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _without_effort(description: Description) -> list[Finding]:
 
 def _far_centers(description: Description) -> list[Finding]:
     """Return the links whose mass center is far beyond the robot: wrong units, or mass times center
-    with next to no mass. Nothing is said of a robot whose size cannot be told."""
+    with next to no mass. Nothing is said of a robot whose size is not known."""
     size = _size(description)
     found: list[Finding] = []
     for link in description.links:

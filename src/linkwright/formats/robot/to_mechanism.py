@@ -4,7 +4,7 @@ Links that fixed joints hold together become one body. The frame of a body is fr
 its joints (`linkwright.formats.robot.joint_frames`); the frames of links and other named frames
 are constant places in bodies. Direction cosines within 2e-11 of 0 are made 0, and what is then
 along an axis is made exact, so that turns by right angles cost no operation; how many there were
-is told in `Assembled.notes`.
+is described in `Assembled.notes`.
 
 Coordinates are those of the joints, in the order of the tree, each joint before those that hang on
 it, neighbors in the order of the file. A ball has a unit quaternion (w, x, y, z) and its angular
@@ -478,7 +478,7 @@ class _Assembler:
 
 
 def _refuse_free_twice(name: str, group: RigidGroup) -> None:
-    """Refuse a free root without mass that carries a group by a free joint."""
+    """Reject a free root without mass that carries a group by a free joint."""
     above, joint = group.above, group.joint
     assert above is not None
     assert joint is not None

@@ -1,7 +1,7 @@
 """XML read without trust: a small tree of elements that know their lines.
 
 Robot files come from anywhere. Expat reads them with all that switched off which a robot file does
-not need: a DOCTYPE is refused before anything in it is looked at, so there are no entities to
+not need: a DOCTYPE is rejected before anything in it is looked at, so there are no entities to
 expand and nothing outside the file to fetch. The size of the file, the depth of the tree and the
 number and length of its parts are capped. What the readers of URDF and MJCF ask of an element (a
 number, three numbers, one of some words) is answered here, with one complaint for one fault.
@@ -29,7 +29,7 @@ _ENCODINGS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "utf
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How much XML is read before it is refused."""
+    """How much XML is read before it is rejected."""
 
     size: int = 32 * 2**20
     depth: int = 200
@@ -175,7 +175,7 @@ def finite(text: str) -> float | None:
     """Return the number that a text is in decimal writing, or None.
 
     Python's own reading also takes ``nan``, ``1_000`` and digits of other scripts. A number beyond
-    1e60 is none that a robot has; without them no product of a few overflows.
+    No robot has 1e60; without them no product of a few overflows.
 
     >>> finite("-1.5e3"), finite("nan"), finite("0x10"), finite("1e999"), finite("1_0")
     (-1500.0, None, None, None, None)
@@ -299,7 +299,7 @@ class _Builder:
 
     def _doctype(self, *_: object) -> None:
         raise self._fault(
-            "a DOCTYPE is refused, since what it declares could reach outside the file",
+            "a DOCTYPE is rejected, since what it declares could reach outside the file",
             "remove the DOCTYPE; robot files need none",
         )
 

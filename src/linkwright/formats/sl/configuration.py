@@ -218,7 +218,7 @@ def scene(
     """Return the objects in a text of Objects.cf.
 
     An object whose values end before its contact model, as the manual's does, or have zeros alone
-    where its parameters are, has none: it is scenery. That is told in `notes`.
+    where its parameters are, has none: it is scenery. That is noted in `notes`.
 
     >>> floor = "floor 1 .4 .6 .9  0 0 -1.3  0 0 0  4 4 .1  0  0 0 0 0 0  0 0 0 0 0"
     >>> scene(floor)[0].kind
@@ -346,5 +346,5 @@ def read_configuration(
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a small file; bytes that are no UTF-8 are replaced."""
+    """Return the text of a small file; bytes that are not UTF-8 are replaced."""
     return read_bytes(path, MOST_BYTES).decode("utf-8", "replace")

@@ -43,7 +43,7 @@ from linkwright.formats.sl.entries import BASE, Entry, entry_of, mass_of
 from linkwright.formats.sl.header import Header, read_header
 
 UNLIMITED = 1e9
-"""A limit at least as large as this is none: the files have no other word for that."""
+"""A limit at least as large as this means no limit: the files have no other word for that."""
 
 FLOATS = (
     'a .dyn file does not say it: robots stand, unless loaded with base="free"; laboratories float'

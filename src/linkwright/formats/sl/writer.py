@@ -165,7 +165,9 @@ def _items(description: Description, left: Leftovers, effectors: Mapping[str, in
     first = children.get(base, [])
     if len(first) == 1 and first[0].kind == "free" and masses[base] is None:
         if first[0].place != Place():
-            left.add("place of the free base", first[0].line, "SL puts its base where it is told")
+            left.add(
+                "place of the free base", first[0].line, "SL puts its base where the file says"
+            )
         left.add("free joint of the root", first[0].line, FLOATS)
         base = first[0].child
     else:
@@ -251,7 +253,7 @@ def _note_dropped(description: Description, left: Leftovers) -> None:
         left.add("closure of a loop", closure.line, "SL knows trees only")
     gravity = description.gravity
     if gravity is not None and gravity != (0.0, 0.0, -9.81):
-        left.add("gravity", 0, "SL is told its gravity where code is generated")
+        left.add("gravity", 0, "SL takes its gravity where code is generated")
 
 
 def _configuration(items: Sequence[_Item]) -> Configuration:

@@ -1,7 +1,7 @@
 """Members that a text model writes out itself: a block of formulas, and a Python function.
 
 A block says its ports, parameters and states, each with its formula. A Python function is code: a
-file may hold its source, which is run only where the reader is told to trust the file, or Python
+file may hold its source, which is run only where the reader is allowed to trust the file, or Python
 gives it (`functions={...}`). Without either the System can be checked and drawn, but not run.
 """
 
@@ -184,7 +184,7 @@ def _input(port: Port, name: str) -> dict[str, Any]:
     first = port.values[0]
     if len(port.shape) > 1 or any(x is not first or x.op != "num" for x in port.values):
         raise Unwritable(
-            f"the port {port.name!r} of {name!r} has several defaults, or one that is no number",
+            f"the port {port.name!r} of {name!r} has several defaults, or one that is not a number",
             remedy="connect what drives it",
         )
     size = len(port.symbols) if port.shape else 0
@@ -264,7 +264,7 @@ def has_code(block: Block) -> bool:
 
 
 def require_code(members: Mapping[str, Any]) -> None:
-    """Refuse to run members of a System that have no code."""
+    """Reject to run members of a System that have no code."""
     for name, member in members.items():
         if not has_code(member.block):
             raise InputError(

@@ -215,7 +215,7 @@ def _toml(text: str, file: str | None, code: str | None) -> dict[str, Any]:
 
 
 def _check_nesting(data: dict[str, Any], limits: TextLimits, source: TextSource) -> Path | None:
-    """Refuse what is nested too deeply; return where a whole number is that no float can hold."""
+    """Reject what is nested too deeply; return where a whole number is that no float can hold."""
     stack: list[tuple[Any, Path]] = [(data, ())]
     too_large = None
     while stack:

@@ -58,7 +58,7 @@ This page is made from the schema (`python -m linkwright.formats.text.documentat
   frame, a `swivel` about its x, a `sliding` joint moves along its x; the link that follows runs
   along x (ROBSIM's joints).
 - A number with a unit is a text: `"10 in"`, `"30 deg"`, `"5 {kg*in^2}"`. It is converted to SI
-  units, in which a mechanism is; a unit of another kind (`mass = "20 m"`) is refused. `lb` is a
+  units, in which a mechanism is; a unit of another kind (`mass = "20 m"`) is rejected. `lb` is a
   force, so a mass is `"20 lbm"`.
 - A plain number is in SI units, or, with `units = "in-lb"`, in in, lbf, s and lbf*s^2/in; so are
   the numbers in expressions. What is not given has its default in SI units: gravity is 9.81 m/s^2
@@ -73,7 +73,7 @@ This page is made from the schema (`python -m linkwright.formats.text.documentat
   `prescribe`, `constraint`. Among tables of one kind their order counts.
 - A `[[function]]` names a function that is written elsewhere. Python gives its code:
   `load(path, functions={"f": f})`. C code in the file is compiled only where the reader is
-  told to trust it (`trust=True`, `--trust`).
+  allowed to trust it (`trust=True`, `--trust`).
 - A file has at most 4,000,000 characters and 20,000 parts, and includes no other file.
 
 ## Components

@@ -3,7 +3,7 @@
 The mechanism is described as such; each member by what its block was made with, each wire that is
 not there by default by its expression. A System that is built from the description is flattened to
 the same Programs: that is checked member by member, and what a text cannot hold, such as a Python
-function or a block that was changed after it was made, is refused.
+function or a block that was changed after it was made, is rejected.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Names:
         """Return the name under which a block is a member."""
         if id(block) not in self.blocks:
             raise Unwritable(
-                f"the block {block.name!r} that a member is made with is no member itself",
+                f"the block {block.name!r} that a member is made with is not a member itself",
                 remedy=f"add {block.name!r} to the System too",
             )
         return self.blocks[id(block)]
@@ -153,7 +153,7 @@ def _source(values: list[Expr], system: System) -> Any:
 
 # -- what was written ------------------------------------------------------------------------------
 def _refuse_changed(system: System, again: System) -> None:
-    """Refuse a System of which a text would tell something else."""
+    """Reject a System of which a text would report something else."""
     then, now = _content(system), _content(again)
     for name, content in then.items():
         if content != now[name]:

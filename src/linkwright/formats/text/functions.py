@@ -1,6 +1,6 @@
 """The tables and foreign functions of a text model.
 
-A file may name a foreign function. Its code comes from Python, or, where the reader is told to
+A file may name a foreign function. Its code comes from Python, or, where the reader is allowed to
 trust the file, from the C source in it; without either it can be derived from but not run.
 """
 

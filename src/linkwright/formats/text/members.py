@@ -287,7 +287,7 @@ def read_arguments(maker: Callable[..., Any], record: Record, names: KnownNames)
 
 
 def _check_units(key: str, value: Any, units: tuple[str, ...], names: KnownNames) -> None:
-    """Refuse a quantity in a unit that its argument does not have."""
+    """Reject a quantity in a unit that its argument does not have."""
     if isinstance(value, list | tuple | Mapping):
         for item in value.values() if isinstance(value, Mapping) else value:
             _check_units(key, item, units, names)

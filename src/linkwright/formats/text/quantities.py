@@ -86,7 +86,7 @@ class TextQuantities:
     def output(self, value: object, unit: str) -> tuple[Any, str]:
         """Return the value of a channel and its unit: SI, or one that the text asks for.
 
-        Where names tell the unit of the value, it is converted to the one that is declared;
+        Where names give the unit of the value, it is converted to the one that is declared;
         otherwise it is in that one as it is.
         """
         scope, wanted = self.mechanism.scope, parse_unit(unit) if unit != "?" else None

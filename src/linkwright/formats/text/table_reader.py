@@ -17,7 +17,7 @@ class TableReader:
         self.source = source
 
     def known(self, name: str, known: Collection[str], path: Path, what: str) -> None:
-        """Refuse a name that is not there, with the nearest that is."""
+        """Reject a name that is not there, with the nearest that is."""
         if name not in known:
             near = nearest(name, list(known))
             listed = ", ".join(known) or "none"

@@ -512,7 +512,7 @@ class MemberTable(Record):
 
 
 class RunTable(Record):
-    """How a run goes unless it is told otherwise."""
+    """Settings of a run, with their defaults."""
 
     until: Annotated[Number, Field(description="its end, s")]
     step: Annotated[Number, Field(description="of a method with fixed steps, s")]
@@ -539,7 +539,8 @@ class LookupTable(Record):
 class FunctionTable(Record):
     """A function that is written elsewhere. Its code is given in Python, by `functions={...}`.
 
-    The C source of a file is only used if the reader is told to trust it (`trust=True`, `--trust`).
+    The C source of a file is only used if the reader is allowed to trust it (`trust=True`,
+    `--trust`).
     """
 
     name: Annotated[Name, Field(description="how expressions, and C, call it")]

@@ -308,7 +308,7 @@ class _Reader:
         return ToolLine(by, duration, start, p.law, p.axes, tuple(p.free))
 
     def refuse_unused(self, p: PartTable, path: Path) -> None:
-        """Refuse keys that a part of this kind does not read."""
+        """Reject keys that a part of this kind does not read."""
         for key in sorted(p.model_fields_set - _KEYS[p.kind] - {"kind", "start"}):
             raise self.source.error(
                 (*path, key),

@@ -166,7 +166,7 @@ def constant(value: object) -> float:
 
 
 def finite_constant(formula: Expr, given: object) -> float:
-    """Return the number that a formula without names stands for; an infinite one is refused."""
+    """Return the number that a formula without names stands for; an infinite one is rejected."""
     found = float(evaluate(formula, {}))
     if not abs(found) <= _GREATEST:
         raise InputError(f"{brief(given)} is {found:g}", remedy="give a finite number")

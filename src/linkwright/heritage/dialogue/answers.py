@@ -317,12 +317,12 @@ def seconds(text: str) -> float:
     """
     found = _size(Numbers().above_zero("s")(text))
     if found is None:
-        raise wrong(f"{text[:40]!r} is no time", "give seconds, or 20 ms")
+        raise wrong(f"{text[:40]!r} is not a time", "give seconds, or 20 ms")
     return found
 
 
 def plain_number(text: str) -> int | float | None:
-    """Return a number without a unit; None where the text is none.
+    """Return a number without a unit; None where the text is not a number.
 
     >>> plain_number("3"), plain_number("1e-3"), plain_number("3 m")
     (3, 0.001, None)

@@ -95,7 +95,7 @@ class Asked:
                     self.table.model_validate({**_NEEDED[self.table], key: found})
             except ValidationError as error:
                 raise wrong(
-                    f"{text[:40]!r} is refused: {error.errors()[0]['msg']}", "type ? for help"
+                    f"{text[:40]!r} is rejected: {error.errors()[0]['msg']}", "type ? for help"
                 ) from None
             return found
 

@@ -148,12 +148,12 @@ def _coefficients(unit: str) -> Reader:
 
 
 def _size(value: object, unit: str) -> float:
-    """Return a number in SI units; one of another kind is refused."""
+    """Return a number in SI units; one of another kind is rejected."""
     try:
         return amount(value, "it", unit)
     except Error as error:
         raise InputError(
-            f"{str(value)[:40]!r} is refused: {error.what}",
+            f"{str(value)[:40]!r} is rejected: {error.what}",
             remedy=f"give a number in {unit}",
             code="R107" if isinstance(value, str) and value[:1].isdigit() else "R106",
         ) from None

@@ -62,7 +62,7 @@ class ScriptLines:
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line of a transcript is no answer."""
+    """Whether a line of a transcript is not an answer."""
     return line == "#" or line.startswith("# ")
 
 
@@ -114,7 +114,7 @@ class Talk:
 
     # -- questions ---------------------------------------------------------------------------------
     def ask(self, question: Question) -> Any:
-        """Return the value of an answer; a wrong one is told, and asked again."""
+        """Return the value of an answer; a wrong one is reported, and asked again."""
         while True:
             replayed = bool(self.pending)
             line = self.pending.popleft() if replayed else self._next(question)
@@ -166,7 +166,7 @@ class Talk:
     def _stop(self, error: Error) -> NoReturn:
         number = getattr(self.lines, "number", 0)
         raise InputError(
-            f"the answer in line {number} of the transcript is refused: {error}",
+            f"the answer in line {number} of the transcript is rejected: {error}",
             remedy="correct that line; nothing was written since the last save",
             code="R113",
         )

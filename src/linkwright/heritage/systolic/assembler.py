@@ -205,7 +205,7 @@ class _Assembly:
         rest, counted = rest[:end], " ".join(rest[end + 1 :])
         width = WholeNumbers(counted, self.names).value() if counted else SIDE
         if not 0 <= width <= SIDE:
-            raise InputError(f"{width} words are no row", remedy=f"0 to {SIDE}")
+            raise InputError(f"{width} words are not a row", remedy=f"0 to {SIDE}")
         at = rest.index("at") if "at" in rest else len(rest)
         size, place = " ".join(rest[:at]), " ".join(rest[at + 1 :])
         if not size and kind != "constant":
@@ -232,7 +232,7 @@ class _Assembly:
     def _mask(self, text: str) -> None:
         name, found, value = (part.strip() for part in text.partition("="))
         if not found or not _NAME.fullmatch(name):
-            raise InputError("this is no mask", remedy=_MASK)
+            raise InputError("this is not a mask", remedy=_MASK)
         if name in self.masks:
             raise InputError(f"the mask {name!r} is declared twice", remedy="use another name")
         kind, _, rest = value.partition(" ")
@@ -241,7 +241,7 @@ class _Assembly:
             self.masks[name] = ArrayMask(True, sum(1 << 15 + d for d in set(numbers)))
             return
         if kind not in ("rows", "columns"):
-            raise InputError(f"{value!r} is no mask", remedy=_MASK)
+            raise InputError(f"{value!r} is not a mask", remedy=_MASK)
         lists = re.fullmatch(r"(?:rows\s+(.*?))?\s*(?:columns\s+(.*))?", value)
         assert lists is not None
         bits = 0
@@ -317,7 +317,9 @@ class _Assembly:
     def _move(self, words: list[str], mask: ArrayMask, line: int) -> None:
         name, *signals = words
         if len(signals) > 1 or any(one not in ("READ", "WRITE") for one in signals):
-            raise InputError(f"{' '.join(words)!r} is no move", remedy=f"write {name}, {name} READ")
+            raise InputError(
+                f"{' '.join(words)!r} is not a move", remedy=f"write {name}, {name} READ"
+            )
         memory = ArrayInstruction(mask, frozenset(signals))
         if signals == ["READ"]:
             self._add(memory, line)
@@ -415,14 +417,14 @@ def _operation(name: str, inside: str) -> list[Triple]:
         target, equals, source = (part.strip() for part in operand.rpartition("="))
         if equals and (which or target not in REGISTERS):
             raise InputError(
-                f"{operand!r} is no operand", remedy="only the first can be kept, in a register"
+                f"{operand!r} is not an operand", remedy="only the first can be kept, in a register"
             )
         if source:
             _known(source)
             if not loads(source, target if which == 0 else "NOP", which + 1)[which]:
                 raise InputError(
                     f"{source} cannot be on bus {'AB'[which]}",
-                    remedy="change the order, or go by a register AB0..7",
+                    remedy="change the order, or use a register AB0..7",
                 )
             if target and not target.startswith("AB") and target[0] != "A":
                 raise InputError(f"{target} does not hang on bus A", remedy="keep it in A or AB")

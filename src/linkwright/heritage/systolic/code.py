@@ -80,7 +80,7 @@ def read_code(text: str, *, file: str | None = None) -> ArrayCode:
     rows = text.splitlines()
     if not rows or rows[0] != HEAD:
         raise InputError(
-            "this is no code of the array",
+            "this is not code of the array",
             file=file,
             line=1,
             remedy="make it with `linkwright tools systolic assemble`",

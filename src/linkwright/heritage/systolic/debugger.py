@@ -247,7 +247,7 @@ def _signals(talk: Debugger, words: list[str]) -> str:
         code = -1
     if not 0 <= code <= 0xFF:
         raise InputError(
-            f"{words[0][:20]!r} is no system field", remedy="give up to two hexadecimal digits"
+            f"{words[0][:20]!r} is not a system field", remedy="give up to two hexadecimal digits"
         )
     return signal_text(code)
 

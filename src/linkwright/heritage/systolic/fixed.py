@@ -137,7 +137,7 @@ def divide(a: Words, b: Words) -> Words:
 
 
 def normalize(x: Words, y: Words) -> tuple[Words, Words]:
-    """Return x and y times one power of two: |x| then lies in [1, 2), if y can go that far too.
+    """Return x and y times one power of two: |x| then is in [1, 2), if y can go that far too.
 
     Example:
         >>> x, y = normalize(to_words(0.04), to_words(0.02))

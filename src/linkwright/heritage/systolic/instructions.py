@@ -152,12 +152,13 @@ class ArrayInstruction:
                 )
             except IndexError:
                 raise InputError(
-                    f"the word {word:028x} is no instruction", remedy="assemble the program again"
+                    f"the word {word:028x} is not an instruction",
+                    remedy="assemble the program again",
                 ) from None
         head = word >> 64
         if head >> 9 & 127:
             raise InputError(
-                f"the word {word:028x} is no instruction", remedy="assemble the program again"
+                f"the word {word:028x} is not an instruction", remedy="assemble the program again"
             )
         return cls(
             ArrayMask(bool(head >> 8 & 1), head >> 16),

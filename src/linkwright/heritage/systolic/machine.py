@@ -263,7 +263,7 @@ class ArrayMachine:
                     bus[which] = words
 
     def _look(self, unit: str, name: str, elements: NDArray[np.intp]) -> None:
-        """Refuse a result that is not ready, and note one that is stale."""
+        """Reject a result that is not ready, and note one that is stale."""
         ages = self.cycle - self.ready[_UNIT[unit], elements]
         if (ages < 0).any():
             wait = int(-ages.min())

@@ -112,7 +112,7 @@ def goal_numbers(value: Any) -> list[float]:
         given = np.array([*given[:3, 3], *rotation_quaternion((a, b, c))])
     if given.shape not in ((3,), (7,)) or not np.isfinite(given).all():
         raise InputError(
-            f"{value!r} is no goal of an end-effector",
+            f"{value!r} is not a goal of an end-effector",
             remedy="give x, y, z; or a quaternion w, x, y, z too; or a 4 by 4 matrix",
         )
     if len(given) == 7:

@@ -37,7 +37,7 @@ def resampled(trajectory: JointTrajectory, config: LabConfig, period: float) -> 
     """Return a motion at another rate: cubic splines through its samples, with the same ends.
 
     Joints that it does not have hold their default posture. Speeds and accelerations that it does
-    not have are those of the splines. Where its duration is no whole number of ticks it is
+    not have are those of the splines. Where its duration is not a whole number of ticks it is
     stretched or shortened by less than half a tick, and speeds with it.
 
     Units: `period` in s.
@@ -152,7 +152,7 @@ class RecordedMotion(Task):
 
 
 def _require_range(config: LabConfig, table: JointTable, file: str) -> None:
-    """Refuse positions out of the range of a joint."""
+    """Reject positions out of the range of a joint."""
     for k, joint in enumerate(config.joints):
         low, high = float(table.q[:, k].min()), float(table.q[:, k].max())
         if low < joint.lower - 1e-9 or high > joint.upper + 1e-9:

@@ -90,7 +90,7 @@ class Sine(_Waves):
 
 
 class Excite(_Waves):
-    """Moves all joints so that their inertial parameters can be told apart from a recording.
+    """Moves all joints so that their inertial parameters can be distinguished from a recording.
 
     The motion is that of `linkwright.identification.excite`, within the ranges of the joints.
     """
@@ -148,7 +148,7 @@ def ranged_robot(config: LabConfig) -> robots.Robot:
 
 
 def _require_range(config: LabConfig, waves: motion.Sines, file: str) -> None:
-    """Refuse sines that may leave the range of a joint."""
+    """Reject sines that may leave the range of a joint."""
     size = waves.max_abs(0)
     for joint, offset, most in zip(config.joints, waves.offsets, size, strict=True):
         if not joint.lower <= offset - most <= offset + most <= joint.upper:

@@ -1,4 +1,4 @@
-"""What takes commands: the table of a laboratory, its questions, and what it tells."""
+"""What takes commands: the table of a laboratory, its questions, and what it reports."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Commanded:
         self._listeners.append(function)
 
     def tell(self, text: str) -> None:
-        """Tell whoever listens.
+        """Notify whoever listens.
 
         Args:
             text: one line.

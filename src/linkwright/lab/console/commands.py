@@ -1,7 +1,7 @@
 """The one table of commands of a laboratory: SL's by their names, and what came since.
 
 SL's names and meanings are those of its manual (sections 5.3.1 and 6). A command is one entry here
-and one function: `motions` moves, `settings` changes, `reports` tells.
+and one function: `motions` moves, `settings` changes, `reports` reports.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ def standard_commands() -> CommandTable:
 CONSOLE: tuple[ConsoleCommand, ...] = (
     ConsoleCommand(
         "man",
-        "list the commands, or tell of one",
+        "list the commands, or report one",
         _man,
         (
             CommandArgument(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleEvent:
-    """What a console is told."""
+    """What a console receives."""
 
     # "said" (a message of the laboratory), "asked" (a question; `reply` answers it), "answered" or
     # "failed" (a command ended), "left" (the laboratory ends)
@@ -63,11 +63,11 @@ class Consoles:
                 self._listeners.remove(send)
 
     def tell(self, text: str) -> None:
-        """Tell all consoles a message of the laboratory."""
+        """Notify all consoles of a message of the laboratory."""
         self._send(ConsoleEvent("said", text))
 
     def leave(self) -> None:
-        """Tell all consoles that the laboratory ends."""
+        """Notify all consoles that the laboratory ends."""
         if not self.left.is_set():
             self.left.set()
             self._send(ConsoleEvent("left"))
@@ -111,7 +111,7 @@ class Console:
         self._asking = False
 
     def give(self, line: str) -> int:
-        """Give a command; its end is told by an event with the number that is returned."""
+        """Give a command; its end is reported by an event with the number that is returned."""
         self._number += 1
         number = self._number
         threading.Thread(target=self._carry_out, args=(line, number), daemon=True).start()
@@ -178,7 +178,7 @@ class LocalLink:
         self._console = consoles.console(self.events.put)
 
     def give(self, line: str) -> int:
-        """Give a command; its end is told by an event with the number that is returned."""
+        """Give a command; its end is reported by an event with the number that is returned."""
         return self._console.give(line)
 
     def reply(self, text: str | None) -> None:

@@ -135,7 +135,7 @@ class RemoteLink:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def give(self, line: str) -> int:
-        """Give a command; its end is told by an event with the number that is returned."""
+        """Give a command; its end is reported by an event with the number that is returned."""
         self._count += 1
         self._send({"give": line})
         return self._count

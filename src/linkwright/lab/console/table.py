@@ -173,7 +173,7 @@ class CommandTable:
         return self.commands[self.names[require(name, self.names, "command")]]
 
     def register(self, command: ConsoleCommand) -> ConsoleCommand:
-        """Take up a command; a name that is taken is refused."""
+        """Take up a command; a name that is taken is rejected."""
         for name in (command.name, *command.short):
             if name in self.names:
                 raise InputError(
@@ -237,7 +237,7 @@ def split(line: str) -> list[str]:
 
 
 def require(name: str, known: Iterable[str], kind: str) -> str:
-    """Return a name that is known; the nearest is told where it is not."""
+    """Return a name that is known; the nearest is reported where it is not."""
     names = list(known)
     if name in names:
         return name
@@ -334,7 +334,7 @@ def _arguments(function: Callable[..., Any]) -> tuple[CommandArgument, ...]:
         default = kind if parameter.default is parameter.empty else parameter.default
         if default not in (int, float, str, bool) and not isinstance(default, Value):
             raise InputError(
-                f"the argument {parameter.name!r} of a command is no number, text or switch",
+                f"the argument {parameter.name!r} of a command is not a number, text or switch",
                 remedy="annotate it with int, float, str or bool, or give it such a default",
             )
         made.append(CommandArgument(parameter.name, parameter.name, default))

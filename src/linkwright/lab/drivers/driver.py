@@ -122,7 +122,7 @@ class LinkDriver(DeviceLink, RobotDriver):
         return ""
 
     def read(self, seconds: float = 0.1) -> Mapping[str, Any]:
-        """Return what the robot told last; where it keeps time, wait for its next tick."""
+        """Return what the robot reported last; where it keeps time, wait for its next tick."""
         wait = seconds if self.keeps_time == "robot" else 0.0
         frame = self.source.receive(wait) or (None if wait else self._last)
         if frame is None:
@@ -141,7 +141,7 @@ class LinkDriver(DeviceLink, RobotDriver):
         self._life = ACTIVE
 
     def disable(self) -> None:
-        """Let the robot follow no commands, and tell it at once."""
+        """Let the robot follow no commands, and send that at once."""
         self._life = INACTIVE
         self.write({"tau": np.zeros(len(self.joints))})
 
@@ -149,7 +149,7 @@ class LinkDriver(DeviceLink, RobotDriver):
         return f"the driver of {self.place}"
 
     def greet(self, robot: Greeting) -> None:
-        """Take what a robot said of itself, or refuse it in words."""
+        """Take what a robot said of itself, or reject it in words."""
         mine = greeting("knock", self.layout)
         why = robot.reason if robot.word == "refused" else refusal(mine, robot)
         if why:

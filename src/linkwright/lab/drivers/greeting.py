@@ -1,4 +1,4 @@
-"""How a laboratory and a robot begin: both say what they are, and one may refuse the other.
+"""How a laboratory and a robot begin: both say what they are, and one may reject the other.
 
 A greeting is one datagram of JSON (RFC 8259), in UTF-8. The laboratory knocks with its protocol
 version, layout digest, both records, joints, rate and process; the robot answers `welcome`, with
@@ -83,9 +83,9 @@ def read_greeting(data: bytes | str) -> Greeting:
     try:
         found = parse_json(data[:LARGEST])
     except ValueError:
-        raise Error("this is no greeting of a driver") from None
+        raise Error("this is not a greeting of a driver") from None
     if not isinstance(found, dict) or found.pop("protocol", None) != PROTOCOL:
-        raise Error("this is no greeting of a driver")
+        raise Error("this is not a greeting of a driver")
     version = found.pop("version", None)
     if version != VERSION:
         raise Error(
@@ -102,7 +102,7 @@ def _built(found: Mapping[str, Any]) -> Greeting:
     for name in Greeting.__slots__:
         value = found.get(name)
         if not isinstance(value, kinds.get(name, str)) or isinstance(value, bool):
-            raise Error(f"a greeting without {name!r} is none")
+            raise Error(f"a greeting needs {name!r}")
         values[name] = tuple(map(str, value)) if isinstance(value, list) else value
     if values["word"] not in WORDS or values["keeps_time"] not in KEEPERS:
         raise Error(f"a greeting says one of {', '.join(WORDS)}, not {brief(values['word'])}")
@@ -125,7 +125,7 @@ def refusal(lab: Greeting, robot: Greeting) -> str:
     mine, theirs = (_BASE in side.states for side in (robot, lab))
     if theirs and not mine:
         return (
-            "the laboratory's base floats, and the robot tells nothing of its own: it has to tell "
+            "the laboratory's base floats, and the robot sends nothing of its own: it has to send "
             "`base`, position and quaternion (w, x, y, z) in the world, and `base_rate`, velocity "
             "and angular velocity along the base's axes"
         )

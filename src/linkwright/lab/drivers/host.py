@@ -34,7 +34,7 @@ def loaded(file: Path, name: str) -> RobotDriver:
     """Return a driver of a Python file."""
     spec = importlib.util.spec_from_file_location(f"lab_driver_{file.stem}", file)
     if spec is None or spec.loader is None:
-        raise InputError("this is no Python file", file=file)
+        raise InputError("this is not a Python file", file=file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     made = getattr(module, name, None)
@@ -45,7 +45,9 @@ def loaded(file: Path, name: str) -> RobotDriver:
     driver = made()
     if not driver.joints or not driver.rate > 0 or driver.keeps_time not in KEEPERS:
         raise InputError(
-            f"{name} says not what it drives", file=file, remedy="set joints, rate, keeps_time"
+            f"{name} lacks joints, a rate or who keeps time",
+            file=file,
+            remedy="set joints, rate, keeps_time",
         )
     return driver
 
@@ -67,7 +69,7 @@ class DriverHost:
         self._seen, self._heard = -1, time.monotonic()
 
     def turn(self) -> None:
-        """Take what the laboratory commands, where it is new, and tell what the robot does."""
+        """Take what the laboratory commands, where it is new, and say what the robot does."""
         leads = self.driver.keeps_time == "robot"
         if not leads:
             self.end.commands.wait(PATIENCE / self.driver.rate)

@@ -1,4 +1,4 @@
-"""What a laboratory and a robot tell each other: two records, joints and a rate."""
+"""What a laboratory and a robot send each other: two records, joints and a rate."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ KEEPERS = ("lab", "robot")
 
 @dataclass(frozen=True, slots=True)
 class DriverLayout:
-    """What a robot tells and is told at each tick, and how often.
+    """What a robot sends and receives at each tick, and how often.
 
-    A robot tells positions, speeds and loads of its joints, further sensors, a fault (0 for none)
-    and a beat, which changes at each of its ticks. One whose base floats tells `base`, position and
-    quaternion (w, x, y, z) in the world, and `base_rate`, velocity and angular velocity along the
-    base's own axes, as its inertial unit and its estimator have them. It is told torques, its life
-    (a place in `simulation.hardware.LIVES`) and the beat of the laboratory. Only a robot that is
-    told to be active follows the torques.
+    A robot reports positions, speeds and loads of its joints, further sensors, a fault (0 for none)
+    and a beat, which changes at each of its ticks. One whose base floats reports `base`, position
+    and quaternion (w, x, y, z) in the world, and `base_rate`, velocity and angular velocity along
+    the base's own axes, as its inertial unit and its estimator have them. It takes torques, its
+    life (a place in `simulation.hardware.LIVES`) and the beat of the laboratory. Only a robot
+    that is active follows the torques.
 
     >>> layout = DriverLayout(("shoulder", "elbow"), 960.0)
     >>> layout.states.names, layout.commands.names
@@ -57,12 +57,12 @@ class DriverLayout:
 
     @property
     def states(self) -> Record:
-        """What the robot tells."""
+        """What the robot reports."""
         return self._whole().state_record
 
     @property
     def commands(self) -> Record:
-        """What the robot is told."""
+        """Commands to the robot."""
         return self._whole().command_record
 
     @property
@@ -74,6 +74,6 @@ class DriverLayout:
 
 
 def driver_layout(config: LabConfig) -> DriverLayout:
-    """Return what the robot of a laboratory tells and is told."""
+    """Return what the robot of a laboratory sends and receives."""
     floats = config.base == "floating"
     return DriverLayout(config.names, float(config.rate), config.misc_sensors, floats)

@@ -33,7 +33,7 @@ LINKS: dict[str, LinkKind] = {
     "udp": LinkKind(
         r"//(?P<six>\[)?(?P<path>(?(six)[^\]]+|[^:\[\]/]+))(?(six)\]):(?P<port>[0-9]{1,5})",
         "udp://host:port",
-        "is no host and port",
+        "is not a host and port",
         "udp://127.0.0.1:9300",
         SocketDriver,
         SocketEnd,
@@ -41,7 +41,7 @@ LINKS: dict[str, LinkKind] = {
     "unix": LinkKind(
         r"//(?P<path>/.*)",
         "unix:///path",
-        "is no path of a socket",
+        "is not a path of a socket",
         "unix:///tmp/arm, 100 bytes at most",
         SocketDriver,
         SocketEnd,

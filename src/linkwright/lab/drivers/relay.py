@@ -37,7 +37,7 @@ class Troubles:
         if not 0 <= self.loss < 1:
             raise InputError(f"a share of {self.loss:g} cannot get lost", remedy="from 0 up to 1")
         if not 0 <= self.delay < 10:
-            raise InputError(f"a delay of {self.delay:g} s is none", remedy="from 0 up to 10 s")
+            raise InputError(f"the delay is {self.delay:g} s", remedy="from 0 up to 10 s")
 
 
 class Way(Generic[Message]):
@@ -87,7 +87,7 @@ class Relay(Closable):
         self._thread.start()
 
     def between(self, lab: Any, robot: Any) -> tuple[Any, str]:
-        """Carry between two addresses; return that for the robot, and that to tell the lab."""
+        """Carry between two addresses; return that for the robot, and that to report to the lab."""
         if self._ends and [peer for _, peer in self._ends] == [lab, robot]:
             return self._answer  # it knocked once more before it was answered
         with ExitStack() as stack:

@@ -55,14 +55,14 @@ def data_socket(place: DriverPlace) -> tuple[socket.socket, str]:
 
 
 def own_address(address: Any) -> str:
-    """Return how an address is told in a greeting."""
+    """Return how an address is described in a greeting."""
     if isinstance(address, tuple):
         return str(address[1])
     return (address if isinstance(address, bytes) else address.encode()).hex()
 
 
 def peer_address(place: DriverPlace, data: str, host: str = "") -> Any:
-    """Return the address that a greeting tells."""
+    """Return the address that a greeting reports."""
     try:
         if place.scheme == "udp":
             port = int(data)
@@ -71,7 +71,7 @@ def peer_address(place: DriverPlace, data: str, host: str = "") -> Any:
             return host or udp_address(place)[1][0], port
         return bytes.fromhex(data)
     except ValueError:
-        raise Error(f"{place} told an address that is none: {brief(data)}") from None
+        raise Error(f"{place} gave a wrong address: {brief(data)}") from None
 
 
 def robot_socket(place: DriverPlace, stack: ExitStack) -> tuple[socket.socket, DriverPlace]:

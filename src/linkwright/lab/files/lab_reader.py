@@ -178,7 +178,7 @@ class _Reader(TableReader):
         for k, cutoff in enumerate(made.filters):
             if not 0 <= cutoff <= 100:
                 raise self.source.error(
-                    (*at, "filters", k), f"{cutoff:g} percent is no cutoff", "give 0 to 100"
+                    (*at, "filters", k), f"{cutoff:g} percent is not a cutoff", "give 0 to 100"
                 )
         if table.default is None:
             made = replace(made, default=posture_in(made.lower, made.upper))
@@ -246,7 +246,7 @@ class _Reader(TableReader):
         for servo, ratio in given.items():
             if isinstance(ratio, bool) or not isinstance(ratio, int) or ratio < 1:
                 raise self.source.error(
-                    ("ratios", servo), f"{ratio!r} is no ratio", "give a whole number from 1 on"
+                    ("ratios", servo), f"{ratio!r} is not a ratio", "give a whole number from 1 on"
                 )
         return MappingProxyType({**usual, **given})
 

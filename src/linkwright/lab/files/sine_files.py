@@ -86,7 +86,7 @@ def _numbers(words: list[Word], at: int, count: int, file: str) -> list[float]:
         if number is None:
             if word.lower().lstrip("+-") in ("nan", "inf", "infinity"):
                 raise InputError(
-                    f"{word} among the sines of {name} is no finite number",
+                    f"{word} among the sines of {name} is not a finite number",
                     file=file or None,
                     line=here,
                 )

@@ -184,7 +184,7 @@ def _end_effectors(robot: SlRobot, file: str) -> tuple[EndEffector, ...]:
     for at, end in enumerate(ends, 1):
         if robot.header.end_vertices and end not in vertices:
             raise InputError(
-                f"link2endeffmap ties end-effector {at} to {end!r}, which is no vertex",
+                f"link2endeffmap ties end-effector {at} to {end!r}, which is not a vertex",
                 file=file,
                 remedy=suggestion(end, vertices, f"there are {', '.join(vertices)}"),
             )

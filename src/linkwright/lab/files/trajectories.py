@@ -127,13 +127,13 @@ def trajectory_of(
             if values is not None and not np.isfinite(values).all():
                 row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
                 raise InputError(
-                    f"sample {row} of {name}{_WRITTEN[part]} is no finite number", file=where
+                    f"sample {row} of {name}{_WRITTEN[part]} is not a finite number", file=where
                 )
     return JointTrajectory(rate, MappingProxyType(found))
 
 
 def _factor(unit: str) -> float:
-    """Return what one of a unit is in SI; words that are none, such as SL's Nm, are taken as SI."""
+    """Return what one of a unit is in SI; others, such as SL's Nm, are taken as SI."""
     try:
         return parse_unit(unit).factor
     except InputError:
@@ -145,7 +145,7 @@ def _column(columns: Mapping[str, Array], name: str, ends: tuple[str, ...]) -> A
 
 
 def _refuse_strangers(columns: Iterable[str], known: tuple[str, ...], file: str | None) -> None:
-    """Refuse a column that has a joint's ending and no joint's name."""
+    """Reject a column that has a joint's ending and no joint's name."""
     ends = sorted((e for many in PARTS.values() for e in many if e), key=len, reverse=True)
     for column in columns:
         end = next((end for end in ends if column.endswith(end)), None)

@@ -130,7 +130,7 @@ def _unknown(key: str, line: int, file: str) -> InputError:
     which = number.group(1) if number and number.group(1) != "0" else "1"
     known = ["PREDICT", *(f"BLOB{which}_{kind}" for kind in _NUMBERS)]
     return InputError(
-        f"{key[:40]!r} is no keyword of a file of vision preferences",
+        f"{key[:40]!r} is not a keyword of a file of vision preferences",
         file=file or None,
         line=line,
         remedy=suggestion(key, known, f"keywords are {', '.join(known)}"),

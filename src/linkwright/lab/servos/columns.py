@@ -8,7 +8,7 @@ from linkwright.algebra import Expr, absolute, total
 from linkwright.lab.config import LabConfig
 
 LARGEST = 1e12
-"""What is greater is no command and no reading: a stand-in for no bound, and for infinity."""
+"""What is greater is not a command and no reading: a stand-in for no bound, and for infinity."""
 
 
 def column(config: LabConfig, name: str) -> list[float]:

@@ -30,14 +30,14 @@ def listed(config: LabConfig, servo: str, *, real: bool = False) -> tuple[str, .
     unknown = [name for name in lists[servo] if name not in config.names]
     if unknown:
         raise InputError(
-            f"the {servo} servo lists {unknown[0]!r}, which is no joint",
+            f"the {servo} servo lists {unknown[0]!r}, which is not a joint",
             remedy=suggestion(unknown[0], config.names, f"there is {', '.join(config.names)}"),
         )
     return tuple(lists[servo])
 
 
 def writers(config: LabConfig, *, real: bool = False) -> dict[str, str]:
-    """Return the servo that commands each joint; two that claim one are refused by name.
+    """Return the servo that commands each joint; two that claim one are rejected by name.
 
     >>> from linkwright.formats.robot.description import Description, Link
     >>> from linkwright.lab.config import JointConfig
@@ -78,8 +78,8 @@ class Desired(Block):
     joint.
 
     Outputs are `des_q`, `des_u`, `des_a`, `uff`, `uex` within their bounds. A wanted speed that
-    leads out of the range is zero at its end. Where a number is none, the joint holds. How often
-    each was limited is told by `ranges`, `speeds`, `jumps`, `bad`.
+    leads out of the range is zero at its end. Where a number is not finite, the joint holds. How
+    often each was limited is reported by `ranges`, `speeds`, `jumps`, `bad`.
 
     >>> from linkwright.formats.robot.description import Description, Link
     >>> from linkwright.lab.config import JointConfig

@@ -56,7 +56,7 @@ def inverse_kinematics_servo(config: LabConfig, *, name: str = "invkin") -> Velo
 
 
 def check_weights(config: LabConfig) -> None:
-    """Refuse weights of the rest posture that are not positive, and warn of those that overshoot.
+    """Reject weights of the rest posture that are not positive, and warn of those that overshoot.
 
     >>> from linkwright.lab.sources import lab_config
     >>> check_weights(lab_config("sl-arm"))

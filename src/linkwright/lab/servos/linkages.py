@@ -5,8 +5,8 @@ With phi the angle between the moment arm a and the distance h of the attachment
     L = sqrt(a^2 + h^2 - 2 a h cos phi),   dL/dphi = a h sin phi / L,
     phi = theta0 + polarity (theta + offset),
 
-and a force F along L acts on the joint with the torque F dL/dtheta (virtual work). The length tells
-the angle as long as phi stays between 0 and pi; at both ends the force has no lever.
+and a force F along L acts on the joint with the torque F dL/dtheta (virtual work). The length
+reports the angle as long as phi stays between 0 and pi; at both ends the force has no lever.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Linkage:
 
 
 def linkage_of(joint: JointConfig) -> Linkage:
-    """Return the triangle of a joint with a linear sensor, actuator or load cell, or refuse it.
+    """Return the triangle of a joint with a linear sensor, actuator or load cell, or reject it.
 
     >>> linkage_of(JointConfig("EB", 0.5, 2.2, moment_arm=0.03, attachment=0.14)).polarity
     1.0

@@ -16,7 +16,7 @@ from linkwright.lab.servos.columns import column, is_number
 from linkwright.lab.servos.linkages import linkage_of
 
 CHANNELS = ("q", "u", "a", "load")
-"""What the sensors tell of a joint: position, speed, acceleration, load."""
+"""What the sensors report a joint: position, speed, acceleration, load."""
 
 
 class Sensors(Block):
@@ -25,8 +25,8 @@ class Sensors(Block):
     Inputs are `raw_q`, `raw_u`, `raw_a`, `raw_load` and `filters`, not zero for filters that
     count. A filter works on while it does not count: switched on, the outputs are at once
     those of a filter that was never off. Outputs are `q`, `u`, `a`, `load`, and `without_offset`,
-    positions from which no offset was taken. A reading of a robot that is no number, or no length
-    of its linear sensor, counts in `bad`, and the one before it holds.
+    positions from which no offset was taken. A reading of a robot that is not a number, or no
+    length of its linear sensor, counts in `bad`, and the one before it holds.
 
     >>> from linkwright.formats.robot.description import Description, Link
     >>> joint = JointConfig("elbow", 0.0, 2.0, filters=(5.0, 5.0, 5.0, 5.0))
@@ -169,7 +169,7 @@ class RawSensors(Block):
 
 
 class MiscSensors(Block):
-    """Further sensors of a robot: what comes in as `raw` is told as `value`.
+    """Further sensors of a robot: what comes in as `raw` is reported as `value`.
 
     >>> from linkwright.formats.robot.description import Description, Link
     >>> arm = Description("arm", (Link("base"),), ())
@@ -185,7 +185,7 @@ class MiscSensors(Block):
 
 
 class Actuators(Block):
-    """From wanted torques to what actuators are told: forces where they are linear.
+    """From wanted torques to commands of actuators: forces where they are linear.
 
     Inputs are `tau` (N*m, or the forces) and the calibrated `q`; the output is `drive`. A linear
     actuator of the length L gives F dL/dtheta.
@@ -197,7 +197,7 @@ class Actuators(Block):
     """
 
     def __init__(self, config: LabConfig, *, back: bool = False, name: str = "actuators") -> None:
-        super().__init__(name, doc="what actuators are told")
+        super().__init__(name, doc="commands of actuators")
         n = len(config.joints)
         tau = self.input_vector("tau", n)
         q = self.input_vector("q", n, column(config, "default"))

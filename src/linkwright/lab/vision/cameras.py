@@ -44,7 +44,7 @@ def cameras_of(config: LabConfig) -> tuple[Camera, ...]:
         eyes = tuple(Camera((APART * (i - middle), AWAY, 0.0)) for i in range(vision.cameras))
     if len(eyes) == 1:
         raise InputError(
-            "one camera does not tell how far a blob is", remedy="use two or more cameras"
+            "one camera does not determine how far a blob is", remedy="use two or more cameras"
         )
     return eyes
 

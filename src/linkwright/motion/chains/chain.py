@@ -160,8 +160,8 @@ class ChainMotion(Block):
         self.seen = d("last_seen", doc="sequence of the last goal that came in")
         self.taken = d("last_taken", doc="sequence of the last goal that was taken up")
         self.done = d("last_done", doc="sequence of the last goal that was reached")
-        self.refused = d("last_refused", doc="sequence of the last goal that was refused")
-        self.why = d("why", doc="why it was refused")
+        self.refused = d("last_refused", doc="sequence of the last goal that was rejected")
+        self.why = d("why", doc="why it was rejected")
         self.sigma = d("sigma", initial=1.0, unit="1", doc="path time for each second")
         self.pull = d("pull", unit="1/s", doc="rate of sigma")
         self.bent = [d(f"bent{k}", doc="acceleration before") for k in range(len(self.jerk))]
@@ -259,7 +259,7 @@ class ChainMotion(Block):
         out("moving", self.busy & (self.now > 0), doc="1 while the set-point moves")
         out("taken", self.taken, doc="sequence of the last goal that was taken up")
         out("done", self.done, doc="sequence of the last goal that was reached")
-        out("refused", self.refused, doc="sequence of the last goal that was refused")
+        out("refused", self.refused, doc="sequence of the last goal that was rejected")
         out("reason", self.why, doc=f"why: {', '.join(REASONS)}")
         out("pending", self.queue.count, doc="goals that wait")
         share_of_leg = where(self.both, second.r, first.r)
@@ -460,7 +460,7 @@ class ChainMotion(Block):
         return leg.more
 
     def _count(self, start: Expr, over: Expr, cleared: Expr, deaf: Expr) -> None:
-        """Say which goals are taken, refused and done."""
+        """Say which goals are taken, rejected and done."""
         let = self.intermediate
         ending = where(start | self.both, 1, where(over, 0, self.busy))
         self.update(self.busy, where(cleared, 0, ending))

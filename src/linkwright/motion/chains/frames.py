@@ -1,7 +1,7 @@
 """Frames in which poses are given: they may stand, move, or be seen by sensors.
 
 What comes in is a pose, its twist and its acceleration, as they were `age` seconds ago. What a
-chain goes by is a filter of third order that follows it, three poles at -bandwidth, with the limits
+chain uses is a filter of third order that follows it, three poles at -bandwidth, with the limits
 of the tool on the way there: a frame that jumps moves the tool smoothly, one that moves evenly is
 followed without lag. While no leg uses a frame the filter is where the frame is. Where the chain
 brakes, the frames that it follows brake too.

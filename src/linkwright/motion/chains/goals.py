@@ -1,8 +1,8 @@
-"""Goals of a chain: how they come in, what is refused, and the queue in which they wait.
+"""Goals of a chain: how they come in, what is rejected, and the queue in which they wait.
 
 Goals come in at input ports with several slots. A goal is new where its sequence number is higher
 than all before; one is taken a tick, the lowest first, so that as many goals as there are slots may
-come at once. What cannot be taken is refused with a reason, and nothing changes.
+come at once. What cannot be taken is rejected with a reason, and nothing changes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ GOALS = ("none", "joints", "pose")
 """Kinds of goals, by number."""
 
 REASONS = ("none", "full", "stopped", "number", "limits", "kind", "frame")
-"""Why a goal was refused, by number: the queue is full; the motion is being stopped; a value is not
-finite, or speed or blend make no sense; a joint would leave its limits; the kind is not one of
+"""Why a goal was rejected, by number: the queue is full; the motion is being stopped; a value is
+not finite, or speed or blend make no sense; a joint would leave its limits; the kind is not one of
 this chain; the frame is not known."""
 
 _NEVER = 2.0**60
@@ -83,10 +83,10 @@ class Mailbox:
         blend: float,
         frame: int,
     ) -> dict[str, float]:
-        """Return the inputs by name that stand for a goal; its slot goes by its number."""
+        """Return the inputs by name that stand for a goal; its slot takes its number."""
         if kind not in GOALS[1:]:
             raise MotionError(
-                f"{kind!r} is no kind of goal", remedy=f"choose one of {', '.join(GOALS[1:])}"
+                f"{kind!r} is not a kind of goal", remedy=f"choose one of {', '.join(GOALS[1:])}"
             )
         if len(values) > self.width:
             raise MotionError(f"a goal has {self.width} numbers at most, not {len(values)}")
@@ -110,7 +110,7 @@ def reason_of(
     upper: Sequence[float],
     frames: int,
 ) -> Expr:
-    """Return why a goal is refused, the place in `REASONS`, or 0."""
+    """Return why a goal is rejected, the place in `REASONS`, or 0."""
     # a number that is not one is not below any other
     sane = every(absolute(x) < _HUGE for x in numbers(goal))
     fair = (goal.speed > 0) & (goal.speed <= 1) & (goal.blend >= 0)

@@ -112,7 +112,7 @@ def _bend(hold: Hold, ramps: Ramps, h: Expr, g: Expr, slow: Expr) -> Expr:
 
 
 def remaining_peak(hold: Hold, ramps: Ramps, t: Expr) -> Expr:
-    """Return the largest |r''| from a time on that lies in the ramp down of a leg."""
+    """Return the largest |r''| from a time on that is in the ramp down of a leg."""
     g = hold(minimum(maximum((t - ramps.corner + ramps.down) / (2 * ramps.down), 0), 1))
     return hold(_PEAK * ramps.x / ramps.down * where(g < 0.5, ONE, 4 * g * (1 - g)))
 

@@ -131,7 +131,7 @@ def jack_transmission(d: ArrayLike, jacks: Jacks | None = None) -> Array:
 def jack_singularity(d: ArrayLike, jacks: Jacks | None = None) -> Array:
     """Return the sine of the angle of the strut to the plane of both anchors and the base center.
 
-    It is zero just where the mount is singular: the strut lies in that plane.
+    It is zero just where the mount is singular: the strut is in that plane.
 
     >>> round(float(jack_singularity((0.0, 0.0, 1.0))), 4)
     0.8527

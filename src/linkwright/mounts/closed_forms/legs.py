@@ -1,13 +1,13 @@
 """Three legs of two arms each: dimensions, and one Program of all that a mirror plane decides.
 
-The ball joint B = p + l (x sin(b) + z cos(b)) of an arm with hinge p = r x lies in the mirror plane
+The ball joint B = p + l (x sin(b) + z cos(b)) of an arm with hinge p = r x is in the mirror plane
 n.B = D/2, where D is the distance of the centers of base and platform and n the normal half way
 between the vertical and the direction. With a = l n.x, c = l n_z and w = D/2 - r n.x,
 
     b = atan2(a, c) +- acos(w / sqrt(a^2 + c^2)),
 
 real where |w| does not exceed the root; the working branch is +. Nothing is divided by a distance
-from the plane, so a hinge may lie in it.
+from the plane, so a hinge may be in it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Legs:
         return all(x == 0 for x in (*self.base, *self.platform, *self.lower, *self.upper))
 
     def require_symmetric(self) -> None:
-        """Refuse legs that are not alike, which have no mirror plane."""
+        """Reject legs that are not alike, which have no mirror plane."""
         if not self.is_symmetric:
             raise InputError(
                 "legs that differ have no mirror plane, and no such closed form",
@@ -153,7 +153,7 @@ def leg_pose(
 
 
 def refuse_far(slack: Array, what: str) -> None:
-    """Refuse poses that a leg does not reach, by the first of them and its leg."""
+    """Reject poses that a leg does not reach, by the first of them and its leg."""
     bad = ~(slack >= 0)
     if not bad.any():
         return

@@ -83,7 +83,7 @@ def worst(
     (14, 103.6622)
     """
     if not low < high:
-        raise InputError(f"azimuths from {low} to {high} are none")
+        raise InputError(f"azimuths from {low} to {high} are not a range")
     for _ in range(7):  # each time the best of 13 and its neighbors
         grid = np.linspace(low, high, 13)
         k = int(np.nanargmin(of(grid)))

@@ -89,7 +89,7 @@ def strut_poses(
 ) -> Array:
     """Return both centers of the platform for two driven arms and a strut, ... x 2 x 3, m.
 
-    The middle M of the strut lies in the mirror plane, so M.B1 = M.B2 = M.M = D^2/4; the first of
+    The middle M of the strut is in the mirror plane, so M.B1 = M.B2 = M.M = D^2/4; the first of
     the two has the larger height, and is the one that works.
 
     >>> strut_poses(np.radians([60, 45]), 0.9)[0].round(5)

@@ -34,7 +34,7 @@ class LegDistances:
     Args:
         pairs: numbers of the legs, from 1, fifteen pairs.
         distances: a row for each pose and a column for each pair, m.
-        shared: whether a pair meets in a common joint, where it is no collision.
+        shared: whether a pair meets in a common joint, where that is not a collision.
         radius: of the legs, m; distances are those of their axes.
 
     >>> from linkwright.parallel.decoupled_compliance import mechanism_2

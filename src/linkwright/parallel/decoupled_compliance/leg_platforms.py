@@ -256,7 +256,7 @@ class LegPlatform:
         if not size.all() or np.linalg.cond(self.P / size[:, None]) > 1e12:
             raise InputError(
                 "the legs do not hold the platform: P is singular, and there is no compliance",
-                remedy="move the legs off the common line, plane or complex that they lie in",
+                remedy="move the legs off the common line, plane or complex that they are in",
             )
 
 
@@ -406,7 +406,7 @@ def rigid_tips(platform: LegPlatform, poses: ArrayLike) -> Array:
     turned = given[:, :3, :3] @ given[:, :3, :3].transpose(0, 2, 1)
     if not np.allclose(turned, np.eye(3), atol=1e-6):
         raise InputError(
-            "a pose turns by what is no rotation", remedy="let the upper 3 by 3 be orthonormal"
+            "a pose turns by what is not a rotation", remedy="let the upper 3 by 3 be orthonormal"
         )
     tips = platform.points[1]
     found: Array = np.einsum("nij,lj->nli", given[:, :3, :3], tips) + given[:, None, :3, 3]

@@ -1,11 +1,11 @@
 """What leaves the optimizer is compared with what went in, in doubles at random points.
 
 Every operation gets a random error of one unit of rounding, to the first order, in the imaginary
-part of its value, so that the imaginary part of a result tells what rounding may do to it
+part of its value, so that the imaginary part of a result says what rounding may do to it
 (stochastic arithmetic: J. Vignes, *Math. Comput. Simul.* 35, 1993). Results apart by a large
 multiple of that are not the same. Where it is large (roots of negative numbers, choices that
-rounding could turn, sums that cancel) a result tells nothing, and another point is tried; where
-none tells anything, the Programs have to be near each other, or equal in the finite field.
+rounding could turn, sums that cancel) a result shows nothing, and another point is tried; where
+none shows anything, the Programs have to be near each other, or equal in the finite field.
 
 Nothing foreign is called: passes know its name and arguments only, so any function of them serves;
 so for linear systems. A loop makes three turns, which read combinations of all that it scans; what

@@ -3,7 +3,7 @@
 Every input and output that is not named as real gets one more axis at its end, real and imaginary
 part. Sums, products, whole powers, quotients, the analytic functions of `_ANALYTIC`, choices by
 real conditions, loops, calls and solves are carried over; what is not analytic (a comparison, a
-square root, a table) is refused where its argument is complex. A value that is real is never made
+square root, a table) is rejected where its argument is complex. A value that is real is never made
 into a pair, so that a real step size costs half a product.
 
 A solve becomes elimination in complex arithmetic, with the largest entry of each column brought up

@@ -1,11 +1,11 @@
 """Fixed coefficients as numbers of a table: what the search multiplies, adds and divides for free.
 
 A coefficient is a signed index: 1 is one, -1 is minus one, and -c is the negative of c. Entries are
-told apart by their value in a finite field, so that `m*L + I` is found again however it was formed.
-What is new is remembered by how it was made; its formula is written only when it is needed. A
-quotient is formed only where it is in the table already, that is where it needs no division, or
-where the divisor is declared to be other than zero; and never by a sum that nearly cancels, because
-in doubles it is another number than in the field, or zero.
+distinguished by their value in a finite field, so that `m*L + I` is found again however it was
+formed. What is new is remembered by how it was made; its formula is written only when it is
+needed. A quotient is formed only where it is in the table already, that is where it needs no
+division, or where the divisor is declared to be other than zero; and never by a sum that nearly
+cancels, because in doubles it is another number than in the field, or zero.
 """
 
 from __future__ import annotations

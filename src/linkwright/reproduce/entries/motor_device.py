@@ -204,7 +204,7 @@ def direct_access() -> Reproduction:
             Check("ibuf", str(0x1234), word, recomputed=True),
             Check("obuf in the device", str(0xBEEF), written, recomputed=True),
             Check("bytes of the device that changed", "2", changed, recomputed=True),
-            Check("accesses outside that were refused", "1", bool(refused), recomputed=True),
+            Check("accesses outside that were rejected", "1", bool(refused), recomputed=True),
         ],
         note="The program of SunOS prints no numbers: these are those of a parallel interface "
         "(DRV-11C, figure 2 of appendix 1) in a file.",

@@ -90,7 +90,7 @@ def past_the_pole() -> Reproduction:
         [
             Check("largest rate, wrist of three joints", "50.0", largest["3R"], "rad/s",
                   recomputed=True, within=1.0,
-                  why="the cotangent of 0.02 rad; joints go by steps of 0.25 ms"),
+                  why="the cotangent of 0.02 rad; joints move by steps of 0.25 ms"),
             Check("largest rate, wrist of four joints", "1.0", largest["4R"], "rad/s",
                   recomputed=True),
             Check("what is missing of the tool's rate, 4R", "1e-9", left["4R"], at_most=True,

@@ -122,7 +122,7 @@ class DriveFit(SystemFit):
 
         Args:
             name: of the entry.
-            like: an entry with the numbers that a motion does not tell: torques, heat.
+            like: an entry with the numbers that a motion does not determine: torques, heat.
             known: such numbers by name, in place of those of `like`.
         """
         from linkwright.formats.catalog.reader import parse_catalog
@@ -144,7 +144,7 @@ class DriveFit(SystemFit):
         missing = [k for k in needed if k not in found]
         if missing:
             raise IdentificationError(
-                f"the recording does not tell {', '.join(missing)} of the motor",
+                f"the recording does not determine {', '.join(missing)} of the motor",
                 remedy="give them in known={...}, or an entry that has them as like=...",
                 code="R654",
             )
@@ -201,7 +201,7 @@ def fit_drive(
         recording: of voltage (which holds from sample to sample), current and motor angle, and the
             load's angle where there is a second encoder; at one rate.
         chain: the drive as far as it is known: its motor, train and load; where the search begins
-            for what least squares do not tell.
+            for what least squares do not determine.
         free: names of what is looked for, such as "motor.R"; by default all that the chain has
             above zero, without the load behind a rigid gear, which looks like the motor's inertia.
         voltage: name of the channel; "amplifier.v", also after the name of a drive, by default.
@@ -209,7 +209,7 @@ def fit_drive(
         angle: name of the channel; "motor.angle" by default.
         load_angle: name of the channel; "load.angle", where there is one, by default.
         sensors: how well "current", "angle" and "load_angle" are measured; by default as their
-            steps and their roughness tell.
+            steps and their roughness report.
         disturbance: density of the torque that the model does not know, N*m for the root of a Hz.
         floor: share of a value that no model of a drive promises; it is part of the deviation.
         rounds: of the search, at most.
@@ -317,7 +317,7 @@ def _slope(values: Array, rate: float) -> float:
 def _shafts(
     recording: Recording, names: Mapping[str, str], ratio: float
 ) -> Iterator[tuple[str, Array, float]]:
-    """Yield motor and load, what tells their angle, and by what that is divided."""
+    """Yield motor and load, what reports their angle, and by what that is divided."""
     yield "motor", recording[names["angle"]], 1.0
     if "load_angle" in names:
         yield "load", recording[names["load_angle"]], 1.0

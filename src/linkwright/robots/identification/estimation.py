@@ -1,6 +1,6 @@
 """Parameters of a robot from recorded motion and forces.
 
-Forces are linear in the parameters, tau = Y p. What the data can tell apart are the base
+Forces are linear in the parameters, tau = Y p. What the data can distinguish are the base
 parameters; they are found by least squares in which each joint counts by the noise of its own force
 (estimated, and weighed anew until it settles), with standard deviations from the covariance.
 
@@ -62,7 +62,7 @@ class Estimate:
     """What was found of a robot's parameters.
 
     Args:
-        base: the parameters that the data tell apart.
+        base: the parameters that the data distinguish.
         parameters: all of them, physically possible, by name.
         residuals: standard deviation of the forces that are not explained, for each joint.
         physical_residuals: the same with the physically possible parameters.

@@ -1,4 +1,4 @@
-"""Motions that tell the parameters of a robot apart.
+"""Motions that distinguish the parameters of a robot.
 
 Each joint follows a few harmonics of one frequency (Swevers et al., IEEE Trans. Robotics and
 Automation 13, 1997), so that the motion is periodic and its speeds and accelerations are exact. Of
@@ -29,7 +29,7 @@ _FAST = 2.0  # rad/s or m/s, for joints without limits of speed
 
 @dataclass(frozen=True, slots=True)
 class Excitation:
-    """A motion to record, and how well it tells parameters apart.
+    """A motion to record, and how well it distinguishes parameters.
 
     Args:
         motion: of the coordinates over time.
@@ -64,7 +64,7 @@ def excite(
     samples: int = 60,
     seed: int = 0,
 ) -> Excitation:
-    """Return a periodic motion within the limits that tells the inertial parameters apart.
+    """Return a periodic motion within the limits that distinguishes the inertial parameters.
 
     Args:
         robot: with joints of one degree of freedom.

@@ -44,7 +44,7 @@ SCALES = (1e6, 1e3, 1.0)
 
 
 class IdentificationError(Error):
-    """A recording that does not tell what is asked."""
+    """A recording that does not determine what is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ def _searched(
 
 
 def _cost(f: RecordedFilter, data: Array, lanes: Array, start: Array) -> Array:
-    """Return -2 log likelihood of each lane; what is no number counts as without end."""
+    """Return -2 log likelihood of each lane; what is not a number counts as without end."""
     e, logs, _ = f.run(data, lanes, start)
     with np.errstate(over="ignore", invalid="ignore"):
         found: Array = np.sum(e**2, axis=(1, 2)) + np.sum(logs, axis=1)
@@ -377,7 +377,7 @@ def _slopes(
         shape = np.linalg.eigh(_scaled(H))[1][:, 0] if whole else np.ones(len(H))
         hidden = [f.names[k] for k, v in zip(chosen, shape, strict=True) if abs(v) > 0.2]
         raise IdentificationError(
-            f"the recording does not tell {', '.join(hidden)} apart",
+            f"the recording does not distinguish {', '.join(hidden)}",
             remedy="record a motion that excites them, add a sensor, or leave one of them out",
             code="R653",
         )
@@ -422,7 +422,7 @@ def recorded_data(recording: Recording, channels: Sequence[str]) -> Array:
     if not np.isfinite(found).all():
         bad = channels[int(np.flatnonzero(~np.isfinite(found).all(axis=0))[0])]
         raise IdentificationError(
-            f"channel {bad!r} has samples that are no numbers",
+            f"channel {bad!r} has samples that are not numbers",
             remedy="cut the recording to where all sensors work",
             code="R651",
         )

@@ -7,7 +7,7 @@ times the divergence of each from what was known before,
 
     -log det P + tr(P0^-1 P)    and    -log x + x / x0,
 
-which is convex, keeps inside, and leaves what the data do not tell where it was (Lee, Wensing,
+which is convex, keeps inside, and leaves what the data do not determine where it was (Lee, Wensing,
 Park, IEEE Trans. Robotics 36, 2020). Newton's steps are least-squares problems in the metric of the
 divergence; w falls from a value at which what was known rules to the one that is asked for.
 """

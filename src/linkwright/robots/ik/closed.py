@@ -50,7 +50,7 @@ class SphericalArm:
 
 
 def spherical_arm(robot: Robot, frame: str) -> SphericalArm:
-    """Return the screws of a robot with a spherical wrist, or say why it is none."""
+    """Return the screws of a robot with a spherical wrist, or say why it is wrong."""
     n = len(robot.coordinates)
     if n != 6 or len(robot.speeds) != 6:
         raise NoClosedForm(f"a closed form takes 6 revolute joints, and there are {n}")

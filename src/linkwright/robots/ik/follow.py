@@ -64,7 +64,7 @@ SAMPLED = (
     "turn_now",
     "missed",
 )
-"""What a step tells."""
+"""What a step reports."""
 
 _HALF, _TWO, _SIXTH = constant(0.5), constant(2.0), constant(1 / 6)
 

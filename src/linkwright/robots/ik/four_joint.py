@@ -92,7 +92,9 @@ def _rotations(given: ArrayLike) -> Array:
         raise InputError("a rotation has entries that are not finite")
     off = np.abs(found @ np.swapaxes(found, -1, -2) - np.eye(3)).max(initial=0.0)
     if off > 1e-6 or (found.size and np.linalg.det(found).min() < 0):
-        raise InputError("a matrix given as a rotation is none", remedy="its rows are orthonormal")
+        raise InputError(
+            "a matrix given as a rotation is not one", remedy="its rows are orthonormal"
+        )
     return found
 
 

@@ -57,7 +57,7 @@ class GeneralArm:
 
 
 def general_arm(robot: Robot, frame: str) -> GeneralArm:
-    """Return the parameters of an arm with six revolute joints, or say why it is none."""
+    """Return the parameters of an arm with six revolute joints, or say why it is wrong."""
     count = len(robot.coordinates)
     if count != 6 or len(robot.speeds) != 6:
         raise NoClosedForm(f"all branches are found for 6 revolute joints, and there are {count}")

@@ -28,7 +28,7 @@ Which joints are free is found in the elimination: each row takes the largest en
 of it as its pivot, and its column goes to Jp (Gaussian elimination of J^T with partial pivoting).
 So Jp is as far from singular as J lets it be, the set changes as the arm moves, and rates do not
 jump where it does, because they do not depend on it. In a singular pose a row whose pivot is below
-the threshold is left out; the residual tells what is missing. Rates there are finite, but they are
+the threshold is left out; the residual says what is missing. Rates there are finite, but they are
 not those of least squares.
 """
 

@@ -114,7 +114,7 @@ class ResolvedRates(Block):
             self.update(before, v)
 
     def check_rate(self, rate: Rate) -> None:
-        """Refuse continuous time, and limits for another period."""
+        """Reject continuous time, and limits for another period."""
         super().check_rate(rate)
         if self.limits is not None and isinstance(rate, Sampled):
             period = float(rate.period)

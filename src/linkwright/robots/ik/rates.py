@@ -51,7 +51,7 @@ def has_quaternions(tree: Tree) -> bool:
 
 
 def refuse_quaternions(tree: Tree) -> None:
-    """Refuse robots with joints that have not one coordinate and one speed each."""
+    """Reject robots with joints that have not one coordinate and one speed each."""
     if has_quaternions(tree):
         raise InputError(
             "joint rates are those of joints with one degree of freedom, and here are others",

@@ -83,7 +83,7 @@ class RateLimits:
     acceleration: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        """Refuse limits that no robot can keep."""
+        """Reject limits that no robot can keep."""
         if not fits(self.period, float) or not 0 < float(self.period) < np.inf:
             raise InputError(
                 f"the period of rate limits is {brief(self.period)}",
@@ -199,7 +199,7 @@ def joint_rates(
 
 
 def checked_damping(method: str, damping: float | None) -> float:
-    """Return the damping of a method, or refuse the method or the damping."""
+    """Return the damping of a method, or reject the method or the damping."""
     if method not in METHODS:
         raise InputError(
             f"there is no method {method!r} for joint rates",
@@ -215,7 +215,7 @@ def checked_damping(method: str, damping: float | None) -> float:
 
 
 def rate_weights(weights: ArrayLike) -> tuple[Array, tuple[int, ...]]:
-    """Return weights of the six components of a rate, and which have one; refuse other numbers."""
+    """Return weights of the six components of a rate, and which have one; reject other numbers."""
     found = np.asarray(weights, dtype=float)
     if found.shape != (6,) or not np.isfinite(found).all() or (found < 0).any():
         raise InputError("weights of a rate are six numbers, none below zero")

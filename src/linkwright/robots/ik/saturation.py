@@ -1,6 +1,6 @@
 """Limits of position, speed and acceleration that rates of joints keep, by saturating them.
 
-Rates u are held for a period h. Joint by joint they lie in a box: no faster than the speed limit,
+Rates u are held for a period h. Joint by joint they are in a box: no faster than the speed limit,
 no farther from the `last` rates than the acceleration limit lets them, and no faster toward a
 position limit than from where braking with that acceleration still ends before it. A joint at the
 distance d that goes on with u, u - A h, u - 2 A h, ... until it stands goes
@@ -21,7 +21,7 @@ the projection on the null space, joint j goes to its limit e by
     a <- a - P_j a_j / P_jj,   b <- b + P_j (e - b_j) / P_jj,   P <- P - P_j P_j^T / P_jj.
 
 What may still be outside (where acceleration limits leave no scale between 0 and 1) is cut off, so
-that no limit is ever exceeded; the residual of the rate tells what is missing.
+that no limit is ever exceeded; the residual of the rate says what is missing.
 """
 
 from __future__ import annotations

@@ -14,14 +14,14 @@ _SLACK = 1e-6  # of the products of a rotation's columns
 
 
 def poses(given: ArrayLike) -> NDArray[np.float64]:
-    """Return one pose or several as an array; what is none is refused.
+    """Return one pose or several as an array; anything else is rejected.
 
     >>> poses(np.eye(4)).shape
     (4, 4)
     >>> poses(2 * np.eye(4))
     Traceback (most recent call last):
         ...
-    linkwright.InputError: the first three rows and columns of a pose are no rotation
+    linkwright.InputError: the first three rows and columns of a pose are not a rotation
     """
     found = np.asarray(given, dtype=float)
     if found.shape[-2:] not in ((4, 4), (3, 4)):
@@ -31,7 +31,7 @@ def poses(given: ArrayLike) -> NDArray[np.float64]:
     turn = found[..., :3, :3]
     products = np.swapaxes(turn, -1, -2) @ turn
     if np.any(np.abs(products - np.eye(3)) > _SLACK) or np.any(np.linalg.det(turn) < 0):
-        raise InputError("the first three rows and columns of a pose are no rotation")
+        raise InputError("the first three rows and columns of a pose are not a rotation")
     return found
 
 
@@ -92,7 +92,7 @@ def stacked_goals(
 
 
 def six(weights: Any) -> tuple[float, ...]:
-    """Return the weights of the errors of a frame; what is none is refused.
+    """Return the weights of the errors of a frame; anything else is rejected.
 
     >>> six([1, 1, 1, 0, 0, 0])
     (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)

@@ -3,7 +3,7 @@
 At a tick of h seconds joints that are at q go on to q + h u + h^2 a / 2, where u are the rates of
 `priorities` and a their derivative. So frames stay on their way to third order in h, what
 drifts is fed back, and q, u and a belong together: they can go to a servo and to inverse dynamics.
-(SL's inverseKinematics, of which its digest tells in section 3.7, goes by Euler's rule. Its rest
+(SL's inverseKinematics, of which its digest reports in section 3.7, uses Euler's rule. Its rest
 posture, weights and mask are these.)
 """
 
@@ -31,7 +31,7 @@ _FAR = 1e9
 def checked_weights(
     weights: Sequence[float], joints: Sequence[str], period: float, *, where: str = ""
 ) -> tuple[float, ...]:
-    """Return weights of a rest posture; refuse those that are not positive, warn of large ones.
+    """Return weights of a rest posture; reject those that are not positive, warn of large ones.
 
     A posture is approached by Euler's rule, q + h w (rest - q): with w h of 1 or more it is
     overshot, with 2 or more the joints swing ever farther.
@@ -198,7 +198,7 @@ moves -> q, u, a, error, turn_error, rank)
             self.update(x, now + h * (v + h * b / 2))
 
     def check_rate(self, rate: Rate) -> None:
-        """Refuse continuous time, and warn of weights that are large for the period."""
+        """Reject continuous time, and warn of weights that are large for the period."""
         super().check_rate(rate)
         if isinstance(rate, Sampled):
             period = float(rate.period)

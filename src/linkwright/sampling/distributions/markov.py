@@ -68,7 +68,7 @@ class Markov(Distribution):
         found = checked_intervals(intervals)
         if not 1 <= states <= len(found) // 2:
             raise InputError(
-                f"{len(found)} intervals cannot be told apart into {states} states",
+                f"{len(found)} intervals cannot be divided into {states} states",
                 remedy="give a longer record, or fewer states",
                 code="R624",
             )

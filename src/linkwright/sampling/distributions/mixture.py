@@ -65,7 +65,7 @@ class Mixture(Distribution):
 
 
 def refuse_delayed(part: Distribution, where: str) -> None:
-    """Refuse a part whose intervals depend on each other, or come with a delay."""
+    """Reject a part whose intervals depend on each other, or come with a delay."""
     known = part.regimes()
     if len(known.each) > 1 or known.depth:
         raise InputError(

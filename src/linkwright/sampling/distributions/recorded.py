@@ -116,7 +116,7 @@ class Recorded(Distribution):
 
 
 def checked_intervals(intervals: ArrayLike) -> Array:
-    """Return intervals of a record; those that cannot be are refused, with their place.
+    """Return intervals of a record; those that cannot be are rejected, with their place.
 
     Units: `intervals` in s.
     """

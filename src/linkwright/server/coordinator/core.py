@@ -3,8 +3,8 @@
 Observations are put at their times. What is known is a fold over scans in the order of their times
 (`world.after_scan`), and what was known after each scan of the last seconds is kept: a late
 observation takes the fold back to its place and on again, so the answer does not depend on the
-order of arrival. Nobody is waited for; what is not told does not stop the others, and what nobody
-sees gets older, with a covariance that grows.
+order of arrival. Nobody is waited for; what is not reported does not stop the others, and what
+nobody sees gets older, with a covariance that grows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from linkwright.server.face import RefusedError
 Array = NDArray[np.float64]
 NEVER = 2**63 - 1
 MOST_SCANS = 20_000
-"""That the history holds; a flood beyond is refused."""
+"""That the history holds; a flood beyond is rejected."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +146,7 @@ class Coordinator:
 
         Args:
             told: the observation.
-            now: ns on the cell's clock; what is said to be later than now is refused.
+            now: ns on the cell's clock; what is said to be later than now is rejected.
         """
         try:
             seen = self._checked(told, now)
@@ -203,7 +203,7 @@ class Coordinator:
         place = bisect.bisect_left(self._keys, (told.time, told.source))
         there = self._keys[place : place + 1] == [(told.time, told.source)]
         if there and told.sequence in self._scans[place]:
-            raise RefusedError("repeated", f"{who} was told before")
+            raise RefusedError("repeated", f"{who} was reported before")
         return in_world(told, self._models, self._frames)
 
     def _world(self) -> World:

@@ -1,7 +1,7 @@
-"""The coordinator on the network: sensor nodes come to it, and it tells a cell where frames are.
+"""The coordinator on the network: sensor nodes come to it, and it sends a cell where frames are.
 
-Frames are told as of their newest observation, with that time: their age in the cell is the true
-one, so when sensors or this process die, the cell's own loop notices it in ticks.
+Frames are reported as of their newest observation, with that time: their age in the cell is the
+true one, so when sensors or this process die, the cell's own loop notices it in ticks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LOOK = 1.0  # s between looks whether the cell has moved to another address
 
 
 class FrameTaker(Protocol):
-    """Who is told where frames are: a cell, or somebody who stands for one."""
+    """Who receives where frames are: a cell, or somebody who stands for one."""
 
     def stamp(self) -> Stamp:
         """Return the cell's clock, and how far that may be off."""
@@ -45,7 +45,7 @@ class FrameTaker(Protocol):
 
 
 class CellTaker:
-    """A cell that is told over the network; it is found again when it starts anew."""
+    """A cell that is informed over the network; it is found again when it starts anew."""
 
     def __init__(self, cell: str, **more: Any) -> None:
         self._name, self._more = cell, more
@@ -118,10 +118,10 @@ class CoordinatorHost:
 
     Args:
         coordinator: that fuses.
-        taker: who is told where frames are.
+        taker: who receives where frames are.
         name: under which nodes on this machine find it: that of the cell.
         frames: labels that are frames of the cell; all labels of poses where none are given.
-        rate: how often frames are told and channels are kept, Hz.
+        rate: how often frames are reported and channels are kept, Hz.
         listen: where nodes may connect.
         clients: nodes that may connect, with the right to "sense"; needed beyond loopback.
         credentials: for TLS; needed beyond loopback.
@@ -263,7 +263,7 @@ class CoordinatorHost:
 def told_frames(
     objects: Iterable[FusedObject], frames: frozenset[str], sent: dict[str, int]
 ) -> Iterator[FusedObject]:
-    """Yield the objects that a cell is to be told: frames that were seen anew, and undisputed."""
+    """Yield the objects that a cell is to get: frames that were seen anew, and undisputed."""
     for one in objects:
         wanted = one.name in frames if frames else one.kind == "pose"
         wanted = wanted and one.kind != "wrench" and not one.disputed
@@ -296,7 +296,7 @@ def coordinate(
     clients: Iterable[Client] = (),
     credentials: Credentials | None = None,
 ) -> CoordinatorHost:
-    """Coordinate the sensors of a cell: fuse what they see, and tell the cell where its frames are.
+    """Coordinate the sensors of a cell: fuse what they see, and send the cell where its frames are.
 
     Args:
         cell: its name, for one that runs on this machine, or its address.
@@ -304,8 +304,8 @@ def coordinate(
             x, y, z in m and a unit quaternion w, x, y, z.
         places: labels that are sensed frames of the cell; all labels of poses where none are given.
         settings: what is taken for granted.
-        rate: how often the cell is told, Hz.
-        listen: where nodes may connect; this machine alone unless told otherwise.
+        rate: how often the cell is informed, Hz.
+        listen: where nodes may connect; this machine alone by default.
         clients: nodes that may connect, with the right to "sense"; needed beyond loopback.
         credentials: for TLS; needed beyond loopback.
 

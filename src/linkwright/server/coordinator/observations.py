@@ -26,7 +26,7 @@ class Observation:
 
     Args:
         source: name of the sensor.
-        time: on the cell's clock, ns, when it was so; not when it was told.
+        time: on the cell's clock, ns, when it was so; not when it was reported.
         kind: "point" (x, y, z in m), "pose" (and a unit quaternion w, x, y, z) or "wrench" (force
             in N, moment in N m).
         value: its numbers, in `frame`.
@@ -35,7 +35,7 @@ class Observation:
         frame: in which it is given.
         label: what was seen, where the sensor knows it, as with a marker or the frame of a
             conveyor; empty where it is to be found out.
-        sequence: of the sensor's observations; tells apart what it saw at one time.
+        sequence: of the sensor's observations; distinguishes what it saw at one time.
         bound: s, by how much the time may be wrong.
         independent: whether its error is independent of other observations. An estimate that has
             been through a filter is not: it is fused by covariance intersection.
@@ -68,7 +68,7 @@ class Sighting:
 def in_world(
     told: Observation, models: Mapping[str, MotionModel], frames: Mapping[str, Array]
 ) -> Sighting:
-    """Return an observation in the world, or refuse it by name.
+    """Return an observation in the world, or reject it by name.
 
     >>> from linkwright.server.coordinator.motions import PointMotion
     >>> seen = in_world(
@@ -109,7 +109,7 @@ def in_world(
 
 
 def _covariance(told: Observation, who: str, freedom: int) -> Array:
-    """Return a covariance that is positive, or refuse it."""
+    """Return a covariance that is positive, or reject it."""
     given = np.asarray(told.covariance, dtype=float).ravel()
     if given.size not in (freedom, freedom**2):
         raise RefusedError(

@@ -87,7 +87,7 @@ def unpack_observation(key: str, data: bytes) -> Observation:
         for name in (source, frame, label.replace(NOTHING, "x", 1)):
             check_name(name, "it")
     except (ValueError, KeyError, InputError):
-        raise RefusedError("key", f"{key!r} is no key of an observation") from None
+        raise RefusedError("key", f"{key!r} is not a key of an observation") from None
     found = unpack(record, data)
     return Observation(
         source,

@@ -337,7 +337,7 @@ def finish(machine: Machine, first: int, count: int) -> bool:
 
 
 def _refuse_crawling(machine: Machine, first: int, count: int) -> None:
-    """Refuse to wait for a run that would never come to its end; lanes end such runs themselves."""
+    """Reject to wait for a run that would never come to its end; lanes end such runs themselves."""
     if not machine.settings.method.adaptive or machine.width > 1:
         return
     steps = machine.field("steps")[first : first + count]

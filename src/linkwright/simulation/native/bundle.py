@@ -2,7 +2,7 @@
 
 What depends on parameters alone is split off each Program and computed once for a run. The unit is
 cached on disk under the digests of the Programs, so that a known System is ready without writing a
-single step; the sizes that Python needs then lie in the unit itself.
+single step; the sizes that Python needs then are in the unit itself.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ Call = Callable[[float, Array, Array], object]
 results, which are what is held until it writes others."""
 
 INLINE, LEFT, TAPED, HELD = "inline", "left", "taped", "held"
-"""How Python functions are called; `CalledFunctions.use` tells."""
+"""How Python functions are called; `CalledFunctions.use` reports."""
 
 Wrap = Callable[[int, int], tuple[int, int]]
 """From a tick and the address of its function to a function around it, and its context."""
@@ -262,7 +262,7 @@ class CalledFunctions:
         return function, results
 
     def require_finite(self, i: int, function: SlotFunction, t: float, results: Array) -> None:
-        """Refuse numbers that are none."""
+        """Reject what is not a finite number."""
         wrong = np.flatnonzero(~np.isfinite(results))
         if len(wrong):
             if function.complains is not None:
@@ -340,7 +340,7 @@ def _call(function: SlotFunction, t: float, arguments: Array, results: Array) ->
 
 
 def _failed(function: SlotFunction, t: float, error: Exception) -> Error:
-    """Return what is told of a function that failed; an `Error` says all that is to be said."""
+    """Return what is reported of a function that failed; an `Error` says all that is to be said."""
     if isinstance(error, Error):
         return error
     return Error(f"{function.name!r} failed at t = {t:.6g} s: {type(error).__name__}: {error}")

@@ -235,7 +235,7 @@ def _call_function() -> str:
 
 
 def _any_not_finite(w: IrWriter, values: str, count: str) -> str:
-    """Return whether one of some values is no finite number: x - x is 0 for all others."""
+    """Return whether one of some values is not a finite number: x - x is 0 for all others."""
     several = f"<{TOGETHER} x double>"
     sums = w.variable(several, "zeroinitializer")
     with w.count(w.i("sdiv", count, str(TOGETHER))) as i:

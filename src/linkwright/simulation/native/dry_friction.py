@@ -17,7 +17,7 @@ smooth: where a friction sticks, each stage solves b + W v = -s(start)/h, which 
 zero at the end of the step, or leaves it there, whatever the loads.
 
 An adaptive step ends where a slip comes to zero, and where a friction that sticks needs more than
-it can give: it is refused with the size that leads there, by the secant.
+it can give: it is rejected with the size that leads there, by the secant.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FEW = 16
 SMALL = 600
 """Numbers in df/dv up to which that holds, too."""
 MOST = 40
-"""Coupled frictions that are solved with the step; more are refused."""
+"""Coupled frictions that are solved with the step; more are rejected."""
 
 Places = tuple[tuple[int, int], ...]
 
@@ -96,8 +96,9 @@ class DryFriction:
 def dry_friction(derivative: Program) -> DryFriction | None:
     """Return the dry friction in the Program of a derivative; None where there is none.
 
-    A sign whose argument does not feel it at once (that of a position, say) is none, and one that
-    the rates are not affine in is left as it is. More than `MOST` coupled ones are refused.
+    A sign whose argument does not feel it at once (that of a position, say) is not dry friction,
+    and one that the rates are not affine in is left as it is. More than `MOST` coupled ones are
+    rejected.
     """
     if not _signs(derivative):
         return None
@@ -266,7 +267,8 @@ def _extracted(
 
 
 def _linear(made: Program, slips: Mapping[Expr, Expr]) -> tuple[DryFriction | None, set[Expr]]:
-    """Return the dry friction of a derivative, or None and the slips whose signs are none."""
+    """Return the dry friction of a derivative, or None and the slips whose signs are not dry
+    friction."""
     from linkwright.program import derivative as jacobians
     from linkwright.simulation.native.explicit import inputs_of
 

@@ -1,6 +1,6 @@
 """The modes of dry friction, and the forces that hold, while a step is put together.
 
-`linkwright.simulation.native.dry_friction` tells the law and its source.
+`linkwright.simulation.native.dry_friction` describes the law and its source.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from linkwright.simulation.native.explicit import Stages
 
 MOMENT = 1e-12
-"""s, over which an adaptive step looks ahead to tell what sticks."""
+"""s, over which an adaptive step looks ahead to see what sticks."""
 _AT_ONCE = 6  # exchanges of all that contradict the law, before one at a time
 _SOON = 1e-11  # s, of each second of the run, up to which a break-away by a jump may be late
 _FELT = 1e3  # times the error of a slip that comes to rest, which others may feel of it
@@ -271,7 +271,7 @@ class FrictionInStep:
     def ended(
         self, x: Sequence[Expr], control: Sequence[Expr], relative: Expr, least: Expr
     ) -> tuple[list[Expr], list[Expr]]:
-        """Return the new state and what the control of steps is told, slips at zero where they end.
+        """Return the new state and what the control of steps needs, slips at zero where they end.
 
         The rates at the new state have been asked for last.
         """

@@ -1,6 +1,6 @@
 """The memory of native runs, and the calls that drive them.
 
-A `Machine` holds N runs of one System in blocks of W lanes. What a run is at any moment lies in its
+A `Machine` holds N runs of one System in blocks of W lanes. What a run is at any moment is in its
 memory alone: `snapshot` takes it out, `restore` puts it back, and going on from there gives the
 same bits as if nothing had happened. Python comes in where native code asks for it: to call
 foreign functions, to take samples away, and every so many steps, so that a run can be interrupted.
@@ -85,7 +85,7 @@ class Settings:
 
 
 def require_fit(phases: Phases) -> None:
-    """Refuse phases whose Programs write other numbers of values than there is room for, or to
+    """Reject phases whose Programs write other numbers of values than there is room for, or to
     other places."""
     x, d = len(phases.x), len(phases.d)
     wanted: list[tuple[str, Program | None, list[int]]] = [
@@ -153,7 +153,7 @@ class Machine:
         self._begin()
 
     def __reduce__(self) -> str:
-        """Refuse copies: what native code works on are the addresses of these very arrays."""
+        """Reject copies: what native code works on are the addresses of these very arrays."""
         raise Error(
             "native memory is not copied or pickled",
             remedy="take snapshot(), and restore it in another one of the same System",
@@ -184,7 +184,7 @@ class Machine:
         return self.whole[:, WHOLE[name]]
 
     def place_of(self, name: str, index: int) -> int:
-        """Return where a number of a single run lies in its arena."""
+        """Return where a number of a single run is in its arena."""
         return self._places[name][0] + index * self.width
 
     def addresses(self) -> dict[str, int]:
@@ -400,7 +400,7 @@ class Machine:
         self.initialized = True
 
     def _require_places(self, whole: NDArray[np.generic]) -> None:
-        """Refuse a state whose places in arrays lie outside of them: native code goes by these."""
+        """Reject a state whose places in arrays lie outside of them: native code uses these."""
         most = {"row": self.rows, "logged": len(self.log), "cursor": len(self.phases.ticks)}
         for name, count in most.items():
             what = f"the saved state is damaged: its {name}"

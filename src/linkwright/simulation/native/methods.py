@@ -11,7 +11,7 @@
 | dop853 | 8(5, 3) | adaptive | high accuracy |
 | rodas4 | 4(3) | adaptive | stiff systems, with the exact Jacobian |
 
-How a step is made is told in `linkwright.simulation.native.schedule`, needed only where the
+How a step is made is described in `linkwright.simulation.native.schedule`, needed only where the
 native code of a System is not at hand.
 """
 

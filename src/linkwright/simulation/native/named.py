@@ -23,7 +23,7 @@ def put_named(
     """Write parameters, inputs and then states that are given by name, for all runs or each.
 
     Where the absolute tolerance is not given, the size of the states is what it is scaled by; all
-    that starts at zero, or at what rounding leaves of it, has no size to go by, and counts as 1.
+    that starts at zero, or at what rounding leaves of it, has no size, and counts as 1.
 
     States that are not given start from the values of the phases, or where their Program for the
     start puts them with these parameters.

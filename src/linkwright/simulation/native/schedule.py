@@ -3,7 +3,7 @@
 A `RunSchedule` says nothing of how a target runs it. Each Program is cut in two: what depends on
 parameters alone, computed once for a run, and the rest, which finds that in place of the
 parameters. A step of an explicit method is a Program too. LLVM, C and Python write the Programs in
-their own words, and each has one loop that goes by the tables of ticks and events in the phases:
+their own words, and each has one loop that follows the tables of ticks and events in the phases:
 `linkwright.simulation.loop`.
 """
 

@@ -232,7 +232,7 @@ class Session:
         self._forget()
 
     def refuse(self, values: Mapping[str, float]) -> None:
-        """Refuse values with which parameters make no sense."""
+        """Reject values with which parameters make no sense."""
         names = names_of(self.phases.p)
         if self.phases.check is not None and not values.keys().isdisjoint(names):
             now = zip(names, map(float, self.machine.rows_of("p")[0]), strict=True)

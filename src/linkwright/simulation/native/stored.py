@@ -113,7 +113,7 @@ def to_data(phases: Phases) -> dict[str, Any]:
 
 
 def from_data(data: Mapping[str, Any]) -> Phases:
-    """Return the phases that `to_data` wrote; `Forgotten` for what is none of the kind."""
+    """Return the phases that `to_data` wrote; `Forgotten` for anything else."""
     from linkwright.simulation.native.machine import require_fit
 
     try:

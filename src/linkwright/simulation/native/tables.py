@@ -1,6 +1,6 @@
 """The memory that native code and Python share: fields of arrays, and why a call comes back.
 
-`linkwright.simulation.native.driver` tells what they are for.
+`linkwright.simulation.native.driver` says what they are for.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "total")
-"""What a loop can tell its System, as inputs: counts since it was made."""
+"""What a loop can give its System, as inputs: counts since it was made."""
 
 _OF_LOOP = (*COUNTED, *MEASURED)
 _STEPS = 4000  # of the integration, after which Python looks whether it goes on at all
@@ -209,7 +209,7 @@ class LoopBinding:
         return wrap
 
     def telling(self, slot: str, window: Window) -> SlotFunction:
-        """Return a function for a slot that tells another process its arguments, and holds.
+        """Return a function for a slot that sends its arguments to another process, and holds.
 
         What the other one gives is read from a window of its own (`Reads`) into the slot's outputs.
 

@@ -105,7 +105,7 @@ class CallWriter(ExchangeWriter):
 
 
 class TellingWriter(CallWriter):
-    """Writes the function of a slot that tells its arguments to another process, and holds."""
+    """Writes the function of a slot that sends its arguments to another process, and holds."""
 
     def text(self) -> str:
         """Return the function."""

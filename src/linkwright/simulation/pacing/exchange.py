@@ -2,7 +2,7 @@
 
 A frame is read whole or not at all: its sequence is even and the same before and after, and its
 checksum is right. One that is torn or damaged is counted, and what was read before it holds.
-`linkwright.windows.records` tells the layout.
+`linkwright.windows.records` describes the layout.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Called once from a thread, it goes round until it is asked to stop: it waits for the next instant,
 takes changes of inputs, drives the session to the tick that is due (`run_blocks`, the same code as
 for any other run), keeps samples and what it reached, and counts. No interpreter is needed
-meanwhile; what Python leaves and takes lies in rings, and a Python that stalls only lets them fill.
+meanwhile; what Python leaves and takes is in rings, and a Python that stalls only lets them fill.
 
 It comes back early where the session has something to say that native code does not know
 (an event that ends it, another form of the equations), and goes on where it stood.
@@ -320,7 +320,7 @@ class PaceWriter(MatrixWriter):
             w.do(f"call void {self.get('prepare_fn', 'ptr')}(ptr {config}, i64 0, i64 1)")
 
     def told(self, tick: str) -> None:
-        """Tell the System what was counted, by inputs that it has for it."""
+        """Give the System what was counted, by inputs that it has for it."""
         w = self.w
         count = self.get("tell_count")
         fits = w.i("icmp sle", count, self.room())
@@ -427,7 +427,7 @@ def _slot(w: AtomicWriter, newest: str, number: str, size: str) -> str:
 def _take_latest() -> str:
     """Return the function that copies where a run stands, whole; it gives the slot's number.
 
-    A slot that is told to be the newest is not touched before all others were written. Only a
+    A slot that is marked as the newest is not touched before all others were written. Only a
     reader that was kept from a processor meanwhile copies once more, and then a newer one.
     """
     w = AtomicWriter(1)
@@ -444,7 +444,7 @@ def _take_latest() -> str:
 
 
 def _publish() -> str:
-    """Return the function by which Python tells that what it has written is there."""
+    """Return the function by which Python signals that what it has written is there."""
     w = AtomicWriter(1)
     w.release("%value", "%address")
     return w.function(f"void @{PUBLISH}(ptr %address, i64 %value)", "ret void")

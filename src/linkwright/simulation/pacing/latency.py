@@ -1,7 +1,7 @@
 """How late instants are met: by a loop in native code, and by a thread of Python's.
 
 The report on the motion server measured ten times 10,000 interrupts at 2 ms; the same numbers are
-told here: the mean, the share of instants below it, and the worst.
+reported here: the mean, the share of instants below it, and the worst.
 """
 
 from __future__ import annotations
@@ -150,4 +150,4 @@ def _require(rate: float, events: int) -> None:
     if not 1 <= rate <= 100_000:
         raise Error(f"a rate of {rate:g} Hz is not measured", remedy="take 1 to 100,000 Hz")
     if events < 1:
-        raise Error(f"{events} events are none", remedy="take 1 or more")
+        raise Error(f"the number of events is {events}", remedy="take 1 or more")

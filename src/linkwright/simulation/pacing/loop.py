@@ -327,7 +327,7 @@ class PacedLoop(LoopBinding):
         return self._get("target") if self.session.stop is not None else self.session.tick
 
     def _drain(self, more: Samples | None = None, changes: Integers | None = None) -> None:
-        """Take away what lies in the rings, and what Python adds to it.
+        """Take away what is in the rings, and what Python adds to it.
 
         Samples are counted before changes are, and left after them: no sample is without the
         changes that it follows from.
@@ -357,7 +357,7 @@ class PacedLoop(LoopBinding):
                 self._put("unkept", self._get("unkept") + len(times))
 
     def _keep(self, sink: LoopSink, taped: Integers, samples: Samples) -> None:
-        """Leave samples and tape; a run by a clock goes on where the sink fails, and tells."""
+        """Leave samples and tape; a run by a clock goes on where the sink fails, and reports."""
         try:
             sink.take(taped, samples)
         except Exception as error:
@@ -470,7 +470,7 @@ class PacedLoop(LoopBinding):
             tick: the last one.
         """
         if self.running:
-            raise Error("a loop that runs goes by its clock", remedy="stop it first")
+            raise Error("a loop that runs follows its clock", remedy="stop it first")
         self._put("stop", 0)
         self._put("last", tick)
         self._put("clock", VIRTUAL)

@@ -1,6 +1,6 @@
 """The memory that a paced loop and Python share: its fields, and why a call comes back.
 
-`linkwright.simulation.pacing.function` tells what they are for. Rings have one writer and one
+`linkwright.simulation.pacing.function` says what they are for. Rings have one writer and one
 reader; heads and tails only ever grow, and places are taken modulo a power of two.
 """
 
@@ -69,11 +69,11 @@ TAPING = fields("control", "fn", "results", "count", "places", "staged")
 """What is known of a slot whose results go on the tape: the loop, the function that is called,
 where its results begin, how many there are, their places on the tape, and what was taped last."""
 TELLING = fields("control", "window", "frame", "words", "size", "results")
-"""What is known of a slot whose arguments another process is told: the loop, the window and the
+"""What is known of a slot whose arguments another process receives: the loop, the window and the
 frame for it, the 32-bit words of that, how many arguments and held numbers there are, and how many
 of them are held."""
 COUNTED = ("total", "missed", "overrun", "unkept", "worst", "timeouts")
-"""What windows can be told of the loop itself: counts, and the greatest lateness in s."""
+"""What windows can hold of the loop itself: counts, and the greatest lateness in s."""
 MEASURED = ("tardy", "length")
 """And what was measured, in s: how late this tick is, and how long the one before took."""
 SAMPLING = fields(
@@ -94,7 +94,7 @@ ENTRY = fields("offset", "kind", "place")
 KINDS = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
 """Types of the fields of records, in the order of their numbers in native code."""
 LATEST = fields("sequence", "tick", "clock")
-"""The head of a slot that tells where a run stood. A word with the number of the newest comes
+"""The head of a slot that says where a run stood. A word with the number of the newest comes
 before the slots; slot number n is whole while its sequence is 2 n, and odd while it is written."""
 SLOTS = 16
 """Slots, which are written in turn: readers have the time of as many ticks for a copy."""

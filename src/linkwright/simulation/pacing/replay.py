@@ -10,7 +10,7 @@ from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.tape import StoredTape, Tape
 
 Show = Callable[[float, float], None]
-"""What is told how far a replay is: the time that was reached, and the end, s."""
+"""What is informed how far a replay is: the time that was reached, and the end, s."""
 
 _OFTEN = 4096  # ticks from one word about it to the next
 

@@ -1,6 +1,6 @@
 """What a loop asks of the system: real-time priority, locked memory, a core of its own.
 
-None of them is needed. Where the system refuses one, a line says so and what to type; the loop then
+None of them is needed. Where the system rejects one, a line says so and what to type; the loop then
 runs as any thread does, and is late now and then.
 """
 

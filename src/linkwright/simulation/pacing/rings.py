@@ -99,7 +99,7 @@ class LoopMemory:
         self.publish("changes_head", head + len(places))
 
     def emptied(self, name: str) -> Integers:
-        """Return the rows that lie in a ring, and take them away."""
+        """Return the rows that are in a ring, and take them away."""
         ring = self._rings[name]
         head, tail = self.get(f"{name}_head"), self.get(f"{name}_tail")
         first, count = tail % len(ring), head - tail

@@ -51,7 +51,9 @@ class Sampling:
         own: Mapping[str, Getter] | None = None,
     ) -> None:
         if every < 1 or rows < 1:
-            raise Error(f"{rows} samples, {every} ticks apart, are none", remedy="take 1 or more")
+            raise Error(
+                f"{rows} samples, {every} ticks apart, cannot be taken", remedy="take 1 or more"
+            )
         own = own or {}
         self.names = (*names, *own)
         self.every, self.rows = every, rows
@@ -150,7 +152,7 @@ class Samplings:
             sampling.ask()
 
     def look(self, *, ask: bool = False) -> None:
-        """Tell those who wait for samples that some may be there."""
+        """Notify those who wait for samples that some may be there."""
         for sampling, told in list(self._used.values()):
             if ask:
                 sampling.ask()

@@ -2,7 +2,7 @@
 
 At a tick everything that has come is looked at, and the newest sound frame is taken: its length,
 magic number, version, declaration and checksum are right, and its sequence is newer than that of
-the frames before. `linkwright.windows.wire` tells what is counted. A loop whose clock is a wire
+the frames before. `linkwright.windows.wire` says what is counted. A loop whose clock is a wire
 sleeps until a sound frame comes; each is a tick.
 """
 

@@ -27,9 +27,9 @@ class Reads:
         window: open.
         fields: for fields of its record the inputs that take them, as many names as a field has
             numbers; also outputs of Python blocks and slots, which hold what was read.
-        sequence: an input that is told the sequence of the frame, by which a block knows that
+        sequence: an input that receives the sequence of the frame, by which a block knows that
             nothing new has come.
-        tick: an input that is told the frame's tick.
+        tick: an input that receives the frame's tick.
     """
 
     window: Window | Wire

@@ -113,7 +113,7 @@ def ended(thread: threading.Thread, timeout: float) -> bool:
     """Wait until a thread has ended; return whether it has.
 
     A signal may have interrupted whoever started it, before it began or while it was beginning:
-    that cannot be told, so it is given a moment.
+    that cannot be known, so it is given a moment.
 
     Units: `timeout` in s.
     """
@@ -133,8 +133,8 @@ def _place(found: int | None) -> int:
 
 
 def _choice(tick: Tick, number: Callable[[str], int | None]) -> int:
-    """Return the place on the tape of a slot's number: -1 for what is no slot, -2 where the System
-    itself says which function is called."""
+    """Return the place on the tape of a slot's number: -1 for what is not a slot, -2 where the
+    System itself says which function is called."""
     if not tick.exchanged:
         return -1
     found = number(f"{tick.name}.{NUMBER}")

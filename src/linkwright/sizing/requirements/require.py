@@ -57,7 +57,7 @@ def require(
         step: s, the longest between two samples.
         dynamics: whether torques and forces are computed; without them it is motion alone.
         damping: of joint rates under tool control, in the units of the Jacobian: near singular
-            poses the tool then falls behind (and is drawn back) instead of being refused.
+            poses the tool then falls behind (and is drawn back) instead of being rejected.
         correct: whether the error of the tool's pose is fed back, so that it does not drift.
         scheme: "exact", or "robsim" for Euler's steps of that length, dynamics of means over
             steps, and an end by half a step, as the old program had them.

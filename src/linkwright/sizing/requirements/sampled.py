@@ -69,7 +69,7 @@ class SampledMotion:
 
 
 def refuse_unsuited(robot: Robot) -> None:
-    """Refuse a robot whose joints have not one coordinate and one speed each."""
+    """Reject a robot whose joints have not one coordinate and one speed each."""
     n = len(robot.coordinates)
     if robot.loops:
         raise InputError(
@@ -87,7 +87,7 @@ def refuse_unsuited(robot: Robot) -> None:
 
 
 def refuse_unfit(robot: Robot, task: Task) -> None:
-    """Refuse a task of a file that names joints or gives units that the robot does not have."""
+    """Reject a task of a file that names joints or gives units that the robot does not have."""
     from linkwright.sizing.requirements.require import joints_of
 
     if not task.mentions:

@@ -60,7 +60,7 @@ class ToolFrame:
 
 
 def known_frame(robot: Robot, name: str) -> str:
-    """Return the name of a robot's frame that is the tool's; one that there is not is refused."""
+    """Return the name of a robot's frame that is the tool's; one that there is not is rejected."""
     if name not in robot.frames:
         places = robot.assembled.places
         moving = [frame for frame in robot.frames if places[frame][0].parent is not None]
@@ -143,7 +143,7 @@ def tool_pieces(
 
 
 def _refuse_jump(tool: ToolFrame, part: TaskSegment, begin: float, pose: Array) -> None:
-    """Refuse positions that do not begin where the tool is."""
+    """Reject positions that do not begin where the tool is."""
     seen = np.linalg.inv(tool.base) @ pose if part.axes == "base" else pose
     for name in part.channels:
         k = TOOL.index(name)
@@ -230,7 +230,7 @@ def followed(
 
 
 def _refuse_unreached(tool: ToolFrame, piece: ToolPiece, times: Array, made: ToolSteps) -> None:
-    """Refuse rates and poses that the joints do not reach."""
+    """Reject rates and poses that the joints do not reach."""
     asked = piece.weights > 0
     since = times - piece.begin
     rate = np.polynomial.polynomial.polyval(since, piece.rates).T

@@ -1,8 +1,8 @@
 """The worst payload: among all bodies of up to a mass inside a box.
 
 Torques, powers and components of forces are linear in the ten moments of mass, and so in the mass
-itself as it lies in the box. A linear function of a positive measure of at most M is largest where
-all of M lies in one point, or where there is none. For a point mass at r the function is a
+itself as it is in the box. A linear function of a positive measure of at most M is largest where
+all of M is in one point, or where there is none. For a point mass at r the function is a
 quadratic of r, and a quadratic over a box is largest where each coordinate is at its lower or
 upper end, or free and stationary: 27 candidates for each sample. So these worst cases are proven,
 at the samples of the requirement.

@@ -27,7 +27,7 @@ def starter(name: str, template: str = "pendulum") -> str:
 
 
 def require_model_name(name: str) -> None:
-    """Refuse what cannot be the name of a model.
+    """Reject what cannot be the name of a model.
 
     >>> require_model_name("swing")
     """

@@ -1,4 +1,4 @@
-"""The shifter: two words times one power of two, so that the one of bus A lies in [1, 2)."""
+"""The shifter: two words times one power of two, so that the one of bus A is in [1, 2)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class ArrayUnit:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a unit can be told to do."""
+    """What a unit can do."""
 
     name: str  # its mnemonic
     units: tuple[str, ...]  # whose registers it fills
