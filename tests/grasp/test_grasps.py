@@ -285,7 +285,7 @@ def _outward(hull: ConvexHull) -> bool:
         (lambda: Grasp(opposite(0.5)).forces([1, 2]), "not six finite numbers"),
         (lambda: grasp_object("box:1,2"), "has 2 sizes; give length, width, height"),
         (lambda: grasp_object("box:1,2,-3"), "height of the box is '-3'"),
-        (lambda: grasp_object("thing"), "'thing' is no object"),
+        (lambda: grasp_object("thing"), "'thing' is not an object"),
         (lambda: plan_grasps(GraspObject.box((1, 1, 1)), fingers=1), "1 fingers are not planned"),
         (lambda: plan_grasps(GraspObject.box((1, 1, 1)), friction=-1), "friction of -1"),
     ],

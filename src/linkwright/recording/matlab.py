@@ -114,7 +114,7 @@ def _recording(path: Path, found: dict[str, Any], data: NDArray[np.float64]) -> 
         try:
             told, own = from_json(str(np.ravel(found["linkwright"])[0]))
         except (ValueError, IndexError):
-            raise InputError("what it reports itself in JSON is damaged", file=path) from None
+            raise InputError("what it says of itself in JSON is damaged", file=path) from None
         if [(c.name, c.unit) for c in own] == list(zip(names, units, strict=True)):
             about, channels = told, list(own)
     times = np.ravel(found["t"]) if "t" in found else None

@@ -127,9 +127,9 @@ def _read_table(path: Path, text: str) -> Recording:
     try:
         about, channels = from_json(info)
     except ValueError:
-        raise InputError("what it reports itself in JSON is damaged", file=path) from None
+        raise InputError("what it says of itself in JSON is damaged", file=path) from None
     if len(channels) + 1 != len(labels) or labeled(labels[0])[0] not in TIMES:
-        raise InputError("what it reports itself does not match the columns", file=path)
+        raise InputError("what it says of itself does not match the columns", file=path)
     return Recording(table[:, 0], channels, table[:, 1:], about)
 
 
@@ -197,7 +197,7 @@ def read_numpy_bytes(path: Path, content: bytes) -> Recording:
             sizes = {part.filename: part.file_size for part in parts.infolist()}
             require_room(path, sum(sizes.values()), len(content))
             if sizes.get("metadata.npy", 0) > 4 * _LONGEST_CELL:
-                raise ValueError("what it reports itself is too long")
+                raise ValueError("what it says of itself is too long")
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             missing = {"metadata", "times", "data"} - set(archive.files)
             if missing:

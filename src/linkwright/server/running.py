@@ -26,7 +26,7 @@ COUNTERS = (
     Field("cell.lateness", "s"),
     Field("cell.timeouts"),
 )
-"""What the loop reports itself: ticks (`total - timeouts + missed` are all instants of its
+"""What the loop says of itself: ticks (`total - timeouts + missed` are all instants of its
 device's clock), samples that its recording has lost, and the greatest lateness so far."""
 
 

@@ -82,7 +82,7 @@ class Hardware(Block):
         self.state_record = Record(f"{name}.states", *told, Field("fault"), Field("beat"))
         self.command_record = Record(f"{name}.commands", *asked, Field("life"), Field("beat"))
         known = {f.name: self._through(f) for f in told}
-        fault = self.input("read_fault", doc="what the device reports itself, 0 for no fault")
+        fault = self.input("read_fault", doc="what the device says of itself, 0 for no fault")
         beat = self.input("read_beat", doc="changes as long as the device lives")
         self.output("told_fault", fault, doc="the device's fault as it was read")
         self.output("told_beat", beat, doc="the device's beat as it was read")

@@ -170,7 +170,7 @@ def page(
     for thing in things:
         if isinstance(thing, System):
             raise InputError(
-                f"a page plays what has moved, and the System {thing.name!r} has not moved moved",
+                f"a page plays what has moved, and the System {thing.name!r} has not moved",
                 remedy="simulate it first: linkwright.simulate(system, until).page(...)",
             )
     names = [os.fspath(t) for t in (*things, scene) if isinstance(t, str | os.PathLike)]

@@ -18,7 +18,7 @@ __all__ = ["ALIASES", "COMMANDS", "GROUPS", "OLD_OPTIONS", "SHORTCUTS", "load", 
 
 GROUPS: dict[str, str] = {
     "model": "Write, check, describe and convert models.",
-    "analyze": "Linear models, operation counts, drives, requirements, sampling, grasps.",
+    "analyze": "Linear models, operations, drives, requirements, sampling, grasps.",
     "parallel": "Machines with closed loops: reach, assemblies, singularities.",
     "mount": "Antenna mounts: passes, tracking, keyholes, rotators, comparison.",
     "cell": "Serve robot cells, watch and tune their arms, halt them.",

@@ -1,4 +1,4 @@
-"""What a laboratory reports itself: joints, end-effectors, links, blobs, base, servos.
+"""What a laboratory says of itself: joints, end-effectors, links, blobs, base, servos.
 
 Each report is a text with columns for people, and the same numbers as data.
 """
