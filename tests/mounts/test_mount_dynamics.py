@@ -220,3 +220,17 @@ def test_a_ship_puts_nine_freedoms_before_the_mount() -> None:
     tree, _ = report_tree(c.bodies, feet, ship=True)
     names = [s.symbol.name for s in tree.kinematics().speeds]
     assert [names.index(f"b{k}_dot") + 1 for k in (16, 20)] == [32, 38]
+
+
+def test_rates_of_all_coordinates_are_public_with_their_projection() -> None:
+    """Mount check 46 by the robot's own door: differences of closed poses, and R by columns."""
+    c = case()
+    found = c.robot.coordinate_rates(c.q, c.speed)
+    for name, value in zip(c.robot.coordinates, found, strict=True):
+        if name in c.rates:
+            assert value == pytest.approx(c.rates[name][0], abs=1e-8), name
+    projection = c.robot.coordinate_rates.derivative("u")(c.q, 0 * c.speed)
+    assert projection.shape == (len(c.robot.coordinates), 2)
+    assert projection @ c.speed == pytest.approx(found)
+    rows = [c.robot.coordinates.index(name) for name in c.robot.actuators]
+    assert projection[rows] == pytest.approx(np.eye(2))

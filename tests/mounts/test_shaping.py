@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from linkwright.motion.trajectory import Trajectory, through
-from linkwright.mounts import ShapedPath, ShapingError, shape_path
+from linkwright.mounts import ShapedPath, ShapingError, shape_path, track_pass
+from linkwright.simulation import simulate
 from tests.seeds import seeds
 
 
@@ -51,3 +52,22 @@ def test_a_shaped_path_keeps_every_limit_or_the_refusal_tells_what_would_do() ->
             assert numbers[2:] == pytest.approx([speed, acceleration], abs=1e-5), seed
             _checked(target, error, *numbers[:2])
     assert told + over > 0
+
+
+def test_a_run_follows_the_shaped_path_where_a_plain_one_falls_behind() -> None:
+    """At 5 deg/s, a target that passes 5 deg from the zenith at 1 deg/s asks for 11.5."""
+    t = np.linspace(0.0, 40.0, 401)
+    way = np.radians(t - 20.0)
+    d = np.stack([np.cos(way) * np.sin(radians(5)), np.sin(way), np.cos(way) * np.cos(radians(5))])
+    target = through(t, d.T)
+    found = shape_path(target, error=radians(3.6), over_the_top=False)
+    assert found.rate < radians(5.0) < found.plain
+    plain, shaped = (
+        simulate(track_pass("mount-alt-az", target, aim=aim), 26.0, method="rk4", every=10)
+        for aim in (None, found.aim)
+    )
+    assert plain["pointing error"].max() > 3.0
+    assert shaped["pointing error"].max() < np.degrees(found.error) + 0.01
+    follows = np.degrees(found.direction(shaped.times))
+    error = np.linalg.norm(np.radians(follows) - target(shaped.times), axis=1)
+    assert shaped["pointing error"] == pytest.approx(np.degrees(error), abs=0.01)

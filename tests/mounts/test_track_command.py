@@ -121,3 +121,15 @@ def test_the_loss_is_three_decibels_at_half_the_beam() -> None:
         pointing_loss(0.1, 0.0)
     with pytest.raises(lw.InputError, match="sag"):
         PointingLimits(sag=-1.0)
+
+
+def test_a_pass_is_shaped_by_command_for_mounts_of_azimuth_and_tilt(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    alt_az = ["mount-alt-az", *WORDS[1:]]
+    told = json.loads(said(capsys, *alt_az, "--shape", "0.4", "--limit", "0.5", "--json"))
+    assert told["shape"]["shaped_deg_s"] < told["shape"]["plain_deg_s"]
+    assert told["error_max_deg"] < 0.41
+    err = said(capsys, *WORDS, "--shape", "0.4", status=2)
+    assert "--shape is for mounts of azimuth and tilt" in err
+    assert "no pointing error" in said(capsys, *alt_az, "--shape", "-1", status=2)

@@ -125,6 +125,7 @@ def track_pass(
     licence: Licence = VESSELS,
     sensors: AttitudeSensors | None = None,
     spare: str = "",
+    aim: PathInSky | None = None,
 ) -> System:
     """Return the System of a mount that follows a pass.
 
@@ -144,6 +145,8 @@ def track_pass(
         spare: what a mount with three or six actuators spends its spare freedoms on, planned over
             the whole pass: "farthest from singular", "stiffest" or "least effort"; by default it
             keeps its plunge, or its place.
+        aim: what the dish follows in place of the pass, such as a shaped path of an alt-az mount
+            (`ShapedPath.aim`); the pointing error stays that to the pass.
 
     Example:
         >>> import linkwright as lw
@@ -171,12 +174,13 @@ def track_pass(
             "attitude sensors serve a deck that moves, and this one does not",
             remedy="give an unstabilized ship, or leave the sensors out",
         )
-    target = s.add(_target(pass_, ship, sensed), rate=servo.rate)
+    aim = pass_ if aim is None else aim
+    target = s.add(_target(aim, ship, sensed), rate=servo.rate)
     if sensed and ship is not None:
         estimate = s.add(attitude(ship, sensors, rate=servo.rate), name="attitude")
         s.connect(estimate.angles, target.angles)
         s.connect(estimate.rates, target.angle_rates)
-    path, turning = _numbers(pass_, ship)
+    path, turning = _numbers(aim, ship)
     sliding = _sliding(m)
     fastest = [servo.sliding if slides else servo.turning for slides in sliding]
     if spare:
@@ -185,7 +189,7 @@ def track_pass(
                 "spare freedoms are planned beforehand, and attitude sensors tell the way as it is",
                 remedy="leave one of the two out",
             )
-        start, way = _planned(mount, m, pass_, ship, spare, fastest)
+        start, way = _planned(mount, m, aim, ship, spare, fastest)
         plan = s.add(way.block("plan"), rate=servo.rate)
         ports = {"q": plan.q, "u": plan.q_dot, "a": plan.q_ddot}
     else:

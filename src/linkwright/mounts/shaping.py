@@ -60,6 +60,13 @@ class ShapedPath:
     error: float
     over_the_top: bool
 
+    @property
+    def aim(self) -> Trajectory:
+        """The directions along it: what a mount follows in place of the pass."""
+        first, last = self.path.instants[[0, -1]]
+        t = np.linspace(first, last, 1 + math.ceil((last - first) / STEP))
+        return through(t, self.direction(t))
+
     def direction(self, t: NDArray[np.float64]) -> Array:
         """Return where the dish points at times.
 

@@ -275,6 +275,14 @@ def kinetic_energy_of(tree: Tree) -> Program:
     return tree.program("kinetic_energy", ["q", "u"], lambda w: {"T": kinetic_energy(w, tree)})
 
 
+def coordinate_rates_of(tree: Tree) -> Program:
+    """Return the Program of the rates of all coordinates, passive ones and quaternions too."""
+    rates = tree.kinematics.rates
+    return tree.program(
+        "coordinate_rates", ["q", "u"], lambda w: {"rates": [rates[x] for x in tree.coordinates]}
+    )
+
+
 def potential_energy_of(tree: Tree) -> Program:
     """Return the Program of the energy in the field of gravity, J."""
     return tree.program("potential_energy", ["q"], lambda w: {"V": potential_energy(w, tree)})

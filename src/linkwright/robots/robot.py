@@ -589,6 +589,12 @@ class Robot(Shown):
         "The energy in the field of gravity, zero at the world's origin, J: `potential_energy(q)`.",
     )
 
+    coordinate_rates = quantities.of_tree(
+        lambda tree: momentum.coordinate_rates_of(tree),
+        "The rates of all coordinates, which loops move too, by the speeds: "
+        "`coordinate_rates(q, u)`; its derivative by u is the projection onto the speeds.",
+    )
+
     # -- parameters --------------------------------------------------------------------------------
     inertial_parameters = cached_property(quantities.inertial_parameters)
     inertial_names = cached_property(quantities.inertial_names)

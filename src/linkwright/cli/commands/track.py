@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,8 +24,9 @@ from linkwright.cli.satellites import (
 )
 
 if TYPE_CHECKING:
-    from linkwright.mounts import Pass
+    from linkwright.mounts import Pass, ShapedPath
 
+SHAPE = "Let the azimuth lead and lag near the zenith, by an error of so much, deg."
 _EVERY = 20  # ticks from sample to sample
 
 
@@ -38,6 +40,7 @@ def command(
     wind_from: Annotated[float, own("DEG", "Where the wind comes from, deg from North.")] = 0.0,
     beamwidth: Annotated[float, option("--beamwidth")] = 0.8,
     spare: Annotated[str, option("--spare")] = "",
+    shape: Annotated[float, own("DEG", SHAPE)] = 0.0,
     days: Days = 3.0,
     above: Above = 10.0,
     start: Start = "",
@@ -55,6 +58,7 @@ def command(
     Examples:
       linkwright mount track mount-prismatic iss.json --satellite 25544 --site site.toml
       linkwright mount track mount-2-rotary iss.json --satellite 25544 --site s.toml --ship a.toml
+      linkwright mount track mount-alt-az iss.json --satellite 25544 --site s.toml --shape 0.4
       linkwright mount track mount-prismatic iss.json --satellite 25544 --site site.toml --to :4533
     """
     if not satellite or len(satellite) > 1:
@@ -94,7 +98,17 @@ def command(
     else:
         from linkwright.mounts.tracking_report import tracking_report
 
-        run = _followed(mount, chosen, lasts, beamwidth, ship, (wind, wind_from), spare, quiet)
+        shaped = _shaped(mount, chosen, shape) if shape else None
+        if shaped is not None:
+            plain, rate = (math.degrees(x) for x in (shaped.plain, shaped.rate))
+            data["shape"] = {"plain_deg_s": plain, "shaped_deg_s": rate}
+            rows += [
+                ("azimuth, fastest, plain", f"{plain:.3f}°/s"),
+                ("azimuth, fastest, shaped", f"{rate:.3f}°/s"),
+            ]
+        run = _followed(
+            mount, chosen, lasts, beamwidth, ship, (wind, wind_from), spare, shaped, quiet
+        )
         report = tracking_report(run, beamwidth)
         data |= {"mount": mount, "beamwidth_deg": beamwidth, **report.as_dict()}
         rows += report.rows()
@@ -110,6 +124,25 @@ def command(
     )
 
 
+def _shaped(mount: str, chosen: Pass, error: float) -> ShapedPath:
+    """Return the path of an alt-az mount that leads and lags within an error in degrees."""
+    from linkwright.doors import load
+    from linkwright.mechanism import mechanism_of
+    from linkwright.mounts import TrackingServo, shape_path
+
+    m = mechanism_of(load(mount))
+    if [q.name for q in m.actuators] != ["azimuth", "tilt"]:
+        raise InputError(
+            f"--shape is for mounts of azimuth and tilt, and {brief(mount)} has no such keyhole",
+            remedy="leave it out, or track with mount-alt-az",
+        )
+    if not 0 < error < 45:
+        raise InputError(f"--shape {error:g} deg is no pointing error", remedy="such as 0.4")
+    return shape_path(
+        chosen, error=math.radians(error), speed=TrackingServo().turning, over_the_top=False
+    )
+
+
 def _followed(
     mount: str,
     chosen: Pass,
@@ -118,6 +151,7 @@ def _followed(
     ship: Path | None,
     wind: tuple[float, float],
     spare: str,
+    shaped: ShapedPath | None,
     quiet: bool,
 ) -> Any:
     from linkwright.cli.progress import run_bar
@@ -132,6 +166,7 @@ def _followed(
         ship=None if ship is None else read_ship(ship),
         wind=Wind(*wind) if wind[0] else None,
         spare=spare,
+        aim=None if shaped is None else shaped.aim,
     )
     with run_bar(f"following by {mount}", quiet=quiet) as show:
         bar = None if show is None else partial(_shown, show, lasts)
