@@ -22,6 +22,13 @@ from linkwright.elements.drag import Drag as Drag
 from linkwright.elements.filters import Butterworth as Butterworth
 from linkwright.elements.friction import Friction as Friction, LuGre as LuGre
 from linkwright.elements.muscle import Muscle as Muscle
+from linkwright.elements.picture_processing import (
+    adaptive_threshold as adaptive_threshold,
+    best_level as best_level,
+    edges as edges,
+    read_picture as read_picture,
+    threshold as threshold,
+)
 from linkwright.elements.registry import ELEMENTS as ELEMENTS
 from linkwright.elements.round_contact import RoundContact as RoundContact
 from linkwright.elements.sensors import Encoder as Encoder, ForceTorque as ForceTorque, Imu as Imu

@@ -13,6 +13,7 @@ from linkwright.server.face import RefusedError as RefusedError
 from linkwright.server.hand import StoppedError as StoppedError
 from linkwright.server.joining import LostError as LostError
 from linkwright.server.network import Credentials as Credentials
+from linkwright.server.picture_camera import picture_camera as picture_camera
 from linkwright.server.sensors import (
     SensorNode as SensorNode,
     Sight as Sight,

@@ -186,6 +186,13 @@ class CellSensor:
     rate: Annotated[float, Amount("Hz", "of its observations", above=0)]
     frame: Annotated[str, Key("the sensed frame that it places")] = ""
     pose: Annotated[tuple[float, ...], Amount(_POSE, "of a camera; 1 m above its frame")] = ()
+    source: Annotated[str, Key("pictures of a camera: a folder, or a device; else simulated")] = ""
+    area: Annotated[float, Amount("m^2", "of the target in pictures", above=0)] = 0.01
+    focal: Annotated[tuple[float, float], Amount("1, 1", "focal lengths of pictures, pixels")] = (
+        800.0,
+        800.0,
+    )
+    dark: Annotated[bool, Key("whether the target is darker than what is around it")] = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -436,6 +436,14 @@ class _Reader(TableReader):
             raise self.source.error(
                 (*at, "pose"), f"a sensor of kind {table.kind} has no place", "leave it out"
             )
+        if table.source and table.kind != "camera":
+            raise self.source.error(
+                (*at, "source"), f"a sensor of kind {table.kind} has no pictures", "leave it out"
+            )
+        if table.source and not is_there(self.folder / table.source):
+            raise self.source.error(
+                (*at, "source"), f"there is no folder or camera {table.source!r}", "see to its name"
+            )
         slowest = min(_SLOWEST, most)
         if not slowest <= table.rate <= most:
             raise self.source.error(
@@ -444,7 +452,8 @@ class _Reader(TableReader):
                 f"give a rate from {slowest:g} to {most:g} Hz",
             )
         pose = self.pose(table.pose, (*at, "pose")) if table.pose else ()
-        made: CellSensor = table.made(pose=pose)
+        source = str(self.folder / table.source) if table.source else ""
+        made: CellSensor = table.made(pose=pose, source=source)
         return made
 
     def credentials(self, table: CellTlsTable | None) -> Credentials | None:

@@ -36,6 +36,7 @@ from linkwright.server.coordinator import (
 )
 from linkwright.server.coordinator.host import FaceTaker, coordinate, told_frames
 from linkwright.server.face import CellFace
+from linkwright.server.picture_camera import picture_camera
 from linkwright.server.sensors import SensorNode, Truth, camera, force_sensor, tracker
 
 COORDINATOR = "coordinator"
@@ -89,7 +90,8 @@ def sensors_line(cell: Cell) -> str:
     """
     parts = []
     for one in cell.sensors:
-        what = "awaited" if one.kind == "function" else f"simulated, {one.rate:g} Hz"
+        how = f"pictures of {one.source}" if one.source else "simulated"
+        what = "awaited" if one.kind == "function" else f"{how}, {one.rate:g} Hz"
         parts.append(f"{one.name} ({what})" + (f" sees {one.frame}" if one.frame else ""))
     return f"sensors: {', '.join(parts)}" if parts else ""
 
@@ -113,6 +115,11 @@ def _node(cell: Cell, i: int) -> SensorNode:
     truth = sensed_truth(_frame(cell, one))
     if one.kind == "tracker":
         return tracker(truth, rate=one.rate, name=one.name, label=one.frame, seed=i)
+    if one.source:
+        return picture_camera(
+            one.source, area=one.area, focal=one.focal, rate=one.rate, name=one.name,
+            label=one.frame, dark=one.dark,
+        )  # fmt: skip
     place = _place(cell, one)
     return camera(truth, place, rate=one.rate, name=one.name, label=one.frame, seed=i)
 
