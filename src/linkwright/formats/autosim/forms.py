@@ -1,7 +1,7 @@
 """Lisp as AUTOSIM's inputs use it: forms, symbols, numbers, strings, arrays, and F-strings.
 
-Nothing is evaluated. A list becomes a `Form` with the line where it begins; an array `#(...)` a
-tuple, a matrix `#2a(...)` a tuple of rows; `!"..."` and a direction `[b1]` a `Formula`.
+Nothing is evaluated. A list becomes a `LispForm` with the line where it begins; an array `#(...)` a
+tuple, a matrix `#2a(...)` a tuple of rows; `!"..."` and a direction `[b1]` a `FString`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Symbol(str):
     __slots__ = ()
 
 
-class Formula(str):
+class FString(str):
     """An expression in the syntax of Fortran, or a direction in brackets."""
 
     __slots__ = ()
@@ -43,7 +43,7 @@ class Text(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class LispForm:
     """A list: its items, and the line where it begins."""
 
     items: tuple[Any, ...]
@@ -56,12 +56,12 @@ class Form:
         return str(first) if isinstance(first, Symbol) else ""
 
 
-def read_forms(text: str, file: str = "") -> list[Form]:
+def read_forms(text: str, file: str = "") -> list[LispForm]:
     """Return the forms of a text.
 
     >>> (form,) = read_forms('(add-body b ; a cart\\n :translate (1 2) :mass !"m1 + m2")')
     >>> form.name, form.items[1:4], form.line
-    ('ADD-BODY', ('B', ':TRANSLATE', Form(items=(1, 2), line=2)), 1)
+    ('ADD-BODY', ('B', ':TRANSLATE', LispForm(items=(1, 2), line=2)), 1)
     """
     tokens = list(_tokens(text, file))
     place, found = 0, []
@@ -93,7 +93,7 @@ def _tokens(text: str, file: str) -> Iterator[tuple[str, str, int]]:
 
 def _list(
     tokens: list[tuple[str, str, int]], place: int, file: str, depth: int
-) -> tuple[Form, int]:
+) -> tuple[LispForm, int]:
     """Return the list that begins at a place, and the place after it."""
     line = tokens[place][2]
     if depth > _DEEPEST:
@@ -103,10 +103,10 @@ def _list(
     while place < len(tokens):
         kind, word, here = tokens[place]
         if kind == "close":
-            return Form(tuple(items), line), place + 1
+            return LispForm(tuple(items), line), place + 1
         if kind in ("array", "matrix"):
             form, place = _list(tokens, place + 1, file, depth + 1)
-            rows = [x.items if isinstance(x, Form) else x for x in form.items]
+            rows = [x.items if isinstance(x, LispForm) else x for x in form.items]
             items.append(tuple(rows))
         elif kind == "open":
             form, place = _list(tokens, place, file, depth + 1)
@@ -121,9 +121,9 @@ def _atom(kind: str, word: str, file: str, line: int) -> Any:
     if kind == "text":
         return Text(word[1:-1])
     if kind == "formula":
-        return Formula("".join(word[word.index('"') + 1 : -1].split()))
+        return FString("".join(word[word.index('"') + 1 : -1].split()))
     if kind == "direction":
-        return Formula(word)
+        return FString(word)
     if _NUMBER.fullmatch(word):
         value = float(word.lower().replace("d", "e"))
         if abs(value) > 1e300:

@@ -26,7 +26,7 @@ from linkwright.base.files import OpenedFile, opened_file
 from linkwright.base.reprs import brief
 from linkwright.equations.meanings import parameter_units
 from linkwright.equations.replies import replies
-from linkwright.formats.autosim.forms import Form, Formula, Symbol, read_forms
+from linkwright.formats.autosim.forms import FString, LispForm, Symbol, read_forms
 from linkwright.formats.autosim.formulas import translated, variable
 from linkwright.formats.robot.description import Ignored
 from linkwright.mechanism import Mechanism
@@ -130,7 +130,7 @@ class _Reader:
         self._calls: dict[tuple[str, str], str] = {}
         self._line = 0
 
-    def take(self, forms: Sequence[Form]) -> None:
+    def take(self, forms: Sequence[LispForm]) -> None:
         """Take forms; an error names the line."""
         for form in forms:
             self._line = form.line
@@ -160,7 +160,7 @@ class _Reader:
     # -- values ------------------------------------------------------------------------------------
     def formula(self, value: Any, dummies: Mapping[str, str] | None = None) -> Any:
         """Return a value as Python or an expression takes it."""
-        if isinstance(value, Formula):
+        if isinstance(value, FString):
             named = dummies or {}
             text = str(value)
             for given, usual in named.items():  # a dummy that was given another name
@@ -176,7 +176,7 @@ class _Reader:
         if isinstance(value, Symbol):
             reference = variable(value)
             return reference if reference[1:] in self.m.variables else str(value)
-        if isinstance(value, Form) and len(value.items) == 0:
+        if isinstance(value, LispForm) and len(value.items) == 0:
             return None
         if isinstance(value, tuple):
             return tuple(self.formula(x) for x in value)
@@ -282,7 +282,7 @@ class _Reader:
         else:
             g = str(given.get("gees", "GEES"))
             self.m.parameter(g, _GEES[self.system], unit="m/s^2", doc="gravity")
-        self.m.gravity(along=self.formula(given.get("direction", Formula("[n3]"))), g=g)
+        self.m.gravity(along=self.formula(given.get("direction", FString("[n3]"))), g=g)
 
     def _magnitude(self, symbol: str, given: Mapping[str, Any]) -> Any:
         dummies = {str(given.get(key, key)): key for key in ("x", "x0", "v")}
@@ -296,7 +296,7 @@ class _Reader:
             symbol.lower(),
             self._magnitude(symbol, given),
             at=_place(given.get("point1"), "n0"),
-            along=self.formula(given.get("direction", Formula("[n3]"))),
+            along=self.formula(given.get("direction", FString("[n3]"))),
             reaction=_place(given.get("point2")),
             doc=str(given.get("name", "")),
         )
@@ -315,7 +315,7 @@ class _Reader:
             symbol.lower(),
             self.expr(self.formula(given.get("magnitude", Symbol(symbol.upper())))),
             on=_place(given.get("body1"), "n"),
-            about=self.formula(given.get("direction", Formula("[n3]"))),
+            about=self.formula(given.get("direction", FString("[n3]"))),
             reaction=_place(given.get("body2")),
             doc=str(given.get("name", "")),
         )
@@ -342,7 +342,7 @@ class _Reader:
     def declare(self, order: int, *names: Any) -> None:
         for given in names:
             name = str(self.formula(given))
-            if isinstance(given, Formula):
+            if isinstance(given, FString):
                 x = self.m.expr(name)
                 if x.op != "sym":
                     raise InputError(f"{name} is no single state or parameter")
@@ -378,7 +378,7 @@ class _Reader:
             return
         text = self.formula(value)
         made = value
-        if isinstance(value, Formula | Symbol):
+        if isinstance(value, FString | Symbol):
             made = substitute(self.m.expr(text), self.kept)
         self.m.variables[variable(str(name))[1:]] = made
 
@@ -439,7 +439,7 @@ class _Reader:
         return float(factor * math.radians(1.0) ** e[ANGLE])
 
 
-def _arguments(form: Form, known: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(form: LispForm, known: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments of a form: what is required, and what has keywords."""
     required: list[Any] = []
     named: dict[str, Any] = {}
@@ -478,7 +478,7 @@ def _place(value: Any, usual: str | None = None) -> Any:
 def _listed(value: Any) -> list[Any]:
     if value is None or value == "NIL":
         return []
-    return list(value.items) if isinstance(value, Form) else [value]
+    return list(value.items) if isinstance(value, LispForm) else [value]
 
 
 def _flags(given: Mapping[str, Any], key: str, count: int) -> list[bool]:
