@@ -47,6 +47,21 @@ def smallness_threshold(threshold: int) -> Iterator[None]:
         _threshold.reset(token)
 
 
+@contextmanager
+def terms_kept(highest: int) -> Iterator[None]:
+    """Keep terms of small variables up to an order inside the block, or what is kept already.
+
+    >>> with terms_kept(5):
+    ...     current_threshold()
+    6
+    """
+    if highest + 1 <= _threshold.get():
+        yield
+        return
+    with smallness_threshold(highest + 1):
+        yield
+
+
 def current_threshold() -> int:
     """Return how many orders above the leading term a term is dropped here and now.
 

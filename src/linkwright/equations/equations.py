@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, substitute_all, total
+from linkwright.algebra.smallness import current_threshold, terms_kept
 from linkwright.base.arguments import worded
 from linkwright.base.cache import keep, known
 from linkwright.base.errors import Error, InputError
@@ -313,6 +314,16 @@ def derive(
             f"there is no formulation {formulation!r}; there are auto, {QUICK}, {there}"
         )
     mechanism = mechanism_of(mechanism, "derive")
+    if current_threshold() <= mechanism.small_order:
+        with terms_kept(mechanism.small_order):
+            return derive(
+                mechanism,
+                formulation,
+                closed_at=closed_at,
+                dependent=dependent,
+                values=values,
+                choices=choices,
+            )
     kinematics = mechanism.kinematics()
     if not kinematics.speeds and not mechanism.states:
         raise MechanismError(f"{mechanism.name!r} has nothing that moves")

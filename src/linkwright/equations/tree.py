@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from linkwright.algebra import ZERO, Expr, free_symbols, total
+from linkwright.algebra.smallness import current_threshold, terms_kept
 from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import Reduction, choose, reduce
 from linkwright.equations.equations import Equations, folded, has_loops, in_order
@@ -170,6 +171,9 @@ def tree_of(mechanism: Mechanism, known: Mapping[Expr, Expr | float] | None = No
     >>> tree_of(m).speeds
     (rod_dot,)
     """
+    if current_threshold() <= mechanism.small_order:
+        with terms_kept(mechanism.small_order):
+            return tree_of(mechanism, known)
     kinematics = mechanism.kinematics()
     put_in = dict(known or {})
     if not mechanism.constraints:

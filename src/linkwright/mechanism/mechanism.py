@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import ZERO, ZERO_VECTOR, Expr, Frame, Vector, symbol, units
 from linkwright.algebra.units import Amount, unit_system
+from linkwright.base.reprs import brief
 from linkwright.base.viewer import Shown
 from linkwright.mechanism import (
     bodies,
@@ -24,7 +25,7 @@ from linkwright.mechanism import (
     structure,
     symbols,
 )
-from linkwright.mechanism.joints import Joint
+from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
     Body,
     ClosedLoop,
@@ -61,6 +62,8 @@ class Mechanism(Shown):
         doc: one line that says what it is.
         display: the units in which its results are printed: "mks" or "in-lb" (in, lbf, s). Numbers
             are in SI units whatever it is.
+        small_order: the highest order of small variables that expressions keep beside their
+            leading terms; 1 makes equations of small motions linear, 5 serves bifurcations.
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass="m", com=("L", 0, 0), inertia=0)
@@ -71,8 +74,13 @@ class Mechanism(Shown):
 
     is_frozen = False
 
-    def __init__(self, name: str, doc: str = "", *, display: str = "mks") -> None:
+    def __init__(
+        self, name: str, doc: str = "", *, display: str = "mks", small_order: int = 1
+    ) -> None:
+        if isinstance(small_order, bool) or not isinstance(small_order, int) or small_order < 1:
+            raise MechanismError(f"small_order is a whole number from 1, not {brief(small_order)}")
         self.name = name
+        self.small_order = small_order
         self.doc = doc
         self.display = unit_system(display)
         # symbols, with their numbers and units

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO_VECTOR, Expr, Frame, Vector
 from linkwright.algebra.language import read, resolve
+from linkwright.algebra.smallness import terms_kept
 from linkwright.base.arguments import worded
 from linkwright.base.reprs import brief
 from linkwright.mechanism import kinematics as kinematics_of
@@ -258,5 +259,6 @@ def has_speed_name(m: Mechanism, name: str) -> bool:
 def kinematics(m: Mechanism) -> Kinematics:
     """Return speeds and velocities; they are chosen now, and no body can be added after."""
     if m._kinematics is None:
-        m._kinematics = kinematics_of.build(m)
+        with terms_kept(m.small_order):
+            m._kinematics = kinematics_of.build(m)
     return m._kinematics

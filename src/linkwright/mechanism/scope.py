@@ -18,6 +18,7 @@ from linkwright.algebra.expr import constant, linear_combination, sum_terms
 from linkwright.algebra.language import Formula, parse, quantity, read
 from linkwright.algebra.language.syntax import Literal
 from linkwright.algebra.numbers import Number
+from linkwright.algebra.smallness import terms_kept
 from linkwright.algebra.units import MKS, Unit, UnitSystem, check_units, parse_unit
 from linkwright.base.errors import Error, UnitError
 from linkwright.base.reprs import brief
@@ -52,7 +53,8 @@ class MechanismScope:
         A text that is in units of another kind is rejected; an expression is in SI units already.
         """
         if isinstance(value, str):
-            found = parse(value, self)
+            with terms_kept(self.mechanism.small_order):
+                found = parse(value, self)
             self._check(value, unit)
         else:
             found = as_expr(value)

@@ -103,6 +103,8 @@ def fingerprint_of(mechanism: Mechanism) -> str:
     ]
     bounds = tuple(m.cones), tuple(m.collision_capsules)
     content = m.name, bodies, content_of(m), numbers, m.timing, bounds
+    if m.small_order != 1:
+        content = (*content, m.small_order)  # type: ignore[assignment]
     return hashlib.blake2b(repr(_plain(content, {})).encode(), digest_size=16).hexdigest()
 
 

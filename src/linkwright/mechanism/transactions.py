@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from linkwright.algebra.smallness import terms_kept
 from linkwright.base.arguments import RAW, at_home, refusal
 from linkwright.mechanism.joints import MechanismError
 
@@ -61,7 +62,7 @@ def builder(method: Method) -> Method:
     ...     print(m.parameters)
     {}
     """
-    raw, refused, sizes, undo = RAW, refusal, _sizes, _undo
+    raw, refused, sizes, undo, keep = RAW, refusal, _sizes, _undo, terms_kept
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -72,7 +73,10 @@ def builder(method: Method) -> Method:
             )
         before, kinematics = sizes(self), self._kinematics
         try:
-            return method(self, *args, **kwargs)
+            if self.small_order == 1:
+                return method(self, *args, **kwargs)
+            with keep(self.small_order):
+                return method(self, *args, **kwargs)
         except Exception as error:
             undo(self, before)
             self._kinematics = kinematics

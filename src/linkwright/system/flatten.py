@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import ZERO, Expr, substitute_all, symbol, total
+from linkwright.algebra.smallness import current_threshold, terms_kept
 from linkwright.algebra.units import MKS
 from linkwright.blocks import BlockError, Element, Foreign, FunctionSlot
 from linkwright.blocks.foreign import TickFunction
@@ -142,6 +143,9 @@ def flatten(
     system: System, record: Sequence[str] | None = None, form: Form | None = None
 ) -> Flattened:
     """Return the phases of a System, without the numbers (`numbered` puts them in)."""
+    if current_threshold() <= system.mechanism.small_order:
+        with terms_kept(system.mechanism.small_order):
+            return flatten(system, record, form)
     form = form or Form()
     clock = system.clock()
     for name in clock.schedules:

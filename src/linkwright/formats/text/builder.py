@@ -104,7 +104,8 @@ class MechanismBuilder:
         self.model = model
         self.flat = flat
         self.source = source
-        self.m = Mechanism(model.name, flat.doc, display=model.display or system.name)
+        display = model.display or system.name
+        self.m = Mechanism(model.name, flat.doc, display=display, small_order=model.small_order)
         self.m.scope = replace(self.m.scope, system=system)
         self.given = TextQuantities(self.m, system, units or {})
 

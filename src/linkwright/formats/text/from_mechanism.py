@@ -76,6 +76,8 @@ class Describer:
         data |= m.files
         if m.display is not MKS:
             data["display"] = m.display.name
+        if m.small_order != 1:
+            data["small_order"] = m.small_order
         for kind, order in (("small", 1), ("large", -1)):
             names = [name for name, k in m.declared_orders().items() if k == order]
             data[kind] = [name for name in names if self._is_known(name)]

@@ -167,6 +167,10 @@ class ModelFile(ModelParts):
         Literal["mks", "in-lb"] | None,
         Field(description="what its results are printed in; by default what its numbers are in"),
     ] = None
+    small_order: Annotated[
+        StrictInt,
+        Field(description="the highest order of small variables that is kept", ge=1, le=9),
+    ] = 1
     options: Annotated[
         dict[StrictStr, StrictInt],
         Field(description="whole numbers that shape the model (`${n}`), with their defaults"),

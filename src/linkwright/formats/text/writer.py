@@ -21,6 +21,7 @@ _FIRST = (
     "task",
     "arguments",
     "options",
+    "small_order",
     "small",
     "large",
     "actuators",
