@@ -77,7 +77,7 @@ class Mechanism(Shown):
     def __init__(
         self, name: str, doc: str = "", *, display: str = "mks", small_order: int = 1
     ) -> None:
-        if isinstance(small_order, bool) or not isinstance(small_order, int) or small_order < 1:
+        if type(small_order) is not int or small_order < 1:
             raise MechanismError(f"small_order is a whole number from 1, not {brief(small_order)}")
         self.name = name
         self.small_order = small_order
