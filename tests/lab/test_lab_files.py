@@ -94,6 +94,7 @@ def _small() -> LabConfig:
         ),
         misc_sensors=("force",),
         estimated=(4, 1),
+        ground=False,
     )
 
 

@@ -167,6 +167,7 @@ def test_every_command_runs_on_a_laboratory(lab: Lab) -> None:
         "bwhere": "blob6",
         "rbwhere": "True",
         "rbwhere2D": "y2",
+        "push R_HAND 0 0 -1 seconds=0.1": "R_HAND is pushed with 0, 0, -1 N for 0.1 s",
         "setG z=-1.62": "-1.62",
         "ck pd": "controller pd",
         "mode invdyn": "mode invdyn",

@@ -196,6 +196,9 @@ class LabConfig:
         tuple[int, int],
         Key("joints that estimation counts (N_DOFS_EST), and how many of the last it skips"),
     ] = (0, 0)
+    ground: Annotated[
+        bool, Key("whether a floating robot stands on a level ground, if it can touch nothing else")
+    ] = True
     preferences: Annotated[Path | None, Key("folder of preference files", internal=True)] = None
     ratios: Annotated[
         Mapping[str, int],

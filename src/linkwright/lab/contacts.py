@@ -73,7 +73,8 @@ def stands(config: LabConfig) -> bool:
 
     The ground is that of `simulate --ground`.
     """
-    return config.base == "floating" and not any(x.contact_model for x in config.objects)
+    floats = config.ground and config.base == "floating"
+    return floats and not any(x.contact_model for x in config.objects)
 
 
 def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:

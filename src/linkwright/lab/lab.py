@@ -25,7 +25,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.base.lazy import Later
 from linkwright.base.viewer import Open, show
 from linkwright.formats.robot.description import NamedFrame
-from linkwright.lab import lifecycle, loop as loops, motions, world
+from linkwright.lab import lifecycle, loop as loops, motions, pushes, world
 from linkwright.lab.builtin import builtin_tasks
 from linkwright.lab.config import MODES, EndEffector, LabConfig
 from linkwright.lab.console.commanded import Commanded
@@ -520,6 +520,13 @@ class Lab(Commanded):
         return dict(self._effectors)
 
     set_gravity = world.set_gravity
+    push = pushes.push
+
+    @property
+    def pushed(self) -> Mapping[str, list[float]]:
+        """Forces and moments that push bodies now, N and N*m along the world's axes."""
+        return pushes.pushed(self)
+
     set_end_effector = world.set_end_effector
     freeze_base = world.freeze_base
 
@@ -542,5 +549,5 @@ class Lab(Commanded):
     set_vision = sight.set_vision
 
 
-for _home in (lifecycle, loops, motions, sight, world):
+for _home in (lifecycle, loops, motions, pushes, sight, world):
     vars(_home)["Lab"] = Lab  # so that hints of its methods are found at run time

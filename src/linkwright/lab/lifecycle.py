@@ -21,6 +21,7 @@ from linkwright.lab.console.dialogue import noted_answers
 from linkwright.lab.life import life_of
 from linkwright.lab.loop import enter, put as put_inputs, quiet
 from linkwright.lab.newer_tasks import newer_function, slot_standing
+from linkwright.lab.pushes import calm
 from linkwright.lab.running import task_failure, task_function
 from linkwright.lab.session import StoredFunction
 from linkwright.lab.slot import CARTESIAN, JOINT_TARGET, MEMBER, PARAMETERS, SlotLayout
@@ -333,7 +334,7 @@ def reset(lab: Lab) -> None:
         lab._freezes += 1
         lab._running.clear()
         numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *lab._serials}}
-        again = {"guard.stop": 0.0, **numbers, **quiet(MEMBER)}
+        again = {"guard.stop": 0.0, **numbers, **quiet(MEMBER), **calm(lab)}
         lab.put(again)
     _align(lab)
     with lab.changing:

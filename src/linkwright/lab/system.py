@@ -28,6 +28,7 @@ from linkwright.lab.contacts import contacts, stands
 from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.life import SlotLife, life_of
 from linkwright.lab.plant import GRAVITY, LabMechanism, RobotDrive, lab_mechanism, load_names
+from linkwright.lab.pushes import Pushes, Pushing, pushed_bodies
 from linkwright.lab.servos import (
     Desired,
     Guard,
@@ -200,6 +201,11 @@ class _Builder:
         plant = self.add(RobotDrive(robot))
         for contact in contacts(config, robot):
             self.system.add(contact)
+        pushed = pushed_bodies(robot)
+        pushing = self.add(Pushing(pushed), self.rates["motor"])
+        pushes = self.add(Pushes(robot))
+        names = [f"{body.name}_acts" for body in pushed]
+        self.wire(*((pushing[name], pushes[name]) for name in names))
         if stands(config) and (found := ground_of(config.description, robot.assembled)).touches:
             found.add_to(self.system)
         self.wire(

@@ -27,7 +27,7 @@ def set_gravity(lab: Lab, vector: Sequence[float]) -> None:
         vector: along the world's axes, m/s^2.
     """
     require_simulated(lab, "gravity is what it is; it cannot be set")
-    lab.put(dict(zip(plant.GRAVITY, _vector("gravity", vector), strict=True)))
+    lab.put(dict(zip(plant.GRAVITY, triple("gravity", vector), strict=True)))
 
 
 def set_end_effector(
@@ -53,11 +53,11 @@ def set_end_effector(
         raise InputError(f"there is no end-effector {name!r}", remedy=f"there are: {there}")
     given = {"x": x, "a": a, "mass": mass, "mass_center": mass_center}
     changes: dict[str, Any] = {
-        k: v if k == "mass" else _vector(f"{k} of {name!r}", v)
+        k: v if k == "mass" else triple(f"{k} of {name!r}", v)
         for k, v in given.items()
         if v is not None
     }
-    if mass is not None and not (_is_number(mass) and mass >= 0):
+    if mass is not None and not (is_number(mass) and mass >= 0):
         raise InputError(f"the load of {name!r} has a mass of {mass!r} kg", remedy="give 0 or more")
     if mass == 0 and mass_center is None:
         changes["mass_center"] = (0.0, 0.0, 0.0)
@@ -99,17 +99,17 @@ def freeze_base(lab: Lab, on: bool = True) -> None:
     lab.base_frozen = bool(on)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     try:
         return math.isfinite(value)
     except TypeError:
         return False
 
 
-def _vector(what: str, value: Any) -> tuple[float, float, float]:
+def triple(what: str, value: Any) -> tuple[float, float, float]:
     """Return three finite numbers, or reject anything else."""
     found = list(value) if isinstance(value, Sequence | np.ndarray) else []
-    if len(found) != 3 or not all(map(_is_number, found)):
+    if len(found) != 3 or not all(map(is_number, found)):
         raise InputError(f"{what} is {value!r}", remedy="give three finite numbers")
     x, y, z = map(float, found)
     return x, y, z

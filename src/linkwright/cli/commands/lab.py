@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
 
 SOURCE = "A shipped laboratory (sl-arm), an SL folder, a lab.toml, a robot file or a model."
+GROUND = "Leave out the ground of a floating robot that nothing else can touch."
 PACE = "0 is as fast as it goes. Default: 1 at a prompt, 0 in a script."
 
 
@@ -42,6 +44,7 @@ def command(
         str | None,
         own("SESSION@T", "Go on from second T of a recorded session.", "--from"),
     ] = None,
+    no_ground: Annotated[bool, own(None, GROUND, "--no-ground")] = False,
     seed: Seed = 0,
     folder: Annotated[Path, option("--folder", "Session and recordings.")] = Path(),
     pace: Annotated[float | None, option("--pace", PACE)] = None,
@@ -63,8 +66,10 @@ def command(
     for path in tasks or ():
         read_text(path, LARGEST)  # whether it is there is known before a session begins
     with ExitStack() as stack:
-        lab = stack.enter_context(_opened(source, begin, seed, folder, driver))
-        for note in lab.config.notes:
+        lab = stack.enter_context(
+            _opened(source, begin, seed, folder, driver, ground=not no_ground)
+        )
+        for note in (*lab.config.notes, *_ground(lab)):
             echo(f"note: {note}", err=True)
         for path in tasks or ():
             lab.add(path)
@@ -76,16 +81,36 @@ def command(
         raise Error(f"the session was not kept to its end: {lab.session.failed}")
 
 
+def _ground(lab: Lab) -> Iterator[str]:
+    """Yield that the robot stands on a ground, where it does."""
+    from linkwright.formats.robot.ground import ground_of
+    from linkwright.lab.contacts import stands
+
+    found = lab.simulated and stands(lab.config)
+    if found and ground_of(lab.config.description, lab.mechanism.assembled).touches:
+        yield "it stands on a level ground; --no-ground leaves that out"
+
+
 def _opened(
-    source: str | None, begin: str | None, seed: int, folder: Path, driver: str | None
+    source: str | None,
+    begin: str | None,
+    seed: int,
+    folder: Path,
+    driver: str | None,
+    *,
+    ground: bool = True,
 ) -> Lab:
     """Return the laboratory, at its start or where a session was at a moment."""
     from linkwright.lab.lab import Lab
+    from linkwright.lab.sources import lab_config
 
     if begin is None:
         if source is None:
             raise InputError("no laboratory is named", remedy="linkwright lab open sl-arm")
-        return Lab(source, driver=driver, seed=seed, folder=folder)
+        if ground:
+            return Lab(source, driver=driver, seed=seed, folder=folder)
+        config = replace(lab_config(source), ground=False)
+        return Lab(config, driver=driver, seed=seed, folder=folder)
     if driver is not None:
         raise InputError("a session goes on in a simulation", remedy="leave out --driver")
     if source is not None:

@@ -139,6 +139,21 @@ REPORTS: tuple[ConsoleCommand, ...] = (
 
 SETTINGS: tuple[ConsoleCommand, ...] = (
     ConsoleCommand(
+        "push",
+        "push a link of the simulated robot, along the world's axes; 0 0 0 ends it",
+        settings.push,
+        (
+            CommandArgument("link", "link or frame", str, choices=settings.links),
+            *(CommandArgument(f"f{c}", f"force along {c}", 0.0, "N") for c in "xyz"),
+            *(
+                CommandArgument(f"m{c}", f"moment about {c}", 0.0, "N*m", asked=False)
+                for c in "xyz"
+            ),
+            CommandArgument("seconds", "how long", float, "s", optional=True),
+        ),
+        beside=True,
+    ),
+    ConsoleCommand(
         "setG",
         "set gravity; one number is what acts downward",
         settings.set_gravity,

@@ -37,6 +37,7 @@ PYTHON = {
     "status": "lab.counters",
     "jitter": "lab.counters",
     "setG": "lab.set_gravity((0, 0, -9.81))",
+    "push": 'lab.push("R_HAND", (0, 0, -5.0), seconds=0.5)',
     "ck": 'lab.controller("pidff")',
     "mode": 'lab.mode("invdyn")',
     "toggle_filter": "lab.filters(False)",
@@ -53,7 +54,9 @@ PYTHON = {
 }
 """What Python has for a command; others are `lab.do("...")`."""
 
-OURS = frozenset({"tasks", "reload", "run", "pace", "jitter", "mode", "quit", "blob", "patience"})
+OURS = frozenset(
+    {"tasks", "reload", "run", "pace", "jitter", "mode", "quit", "blob", "patience", "push"}
+)
 """Commands that SL does not have."""
 
 

@@ -31,6 +31,33 @@ def set_gravity(lab: Lab, x: float, y: float, z: float) -> Answer:
     return Answer(f"gravity {x:g}, {y:g}, {z:g} m/s^2", {"gravity": [x, y, z]})
 
 
+def links(lab: Lab) -> tuple[str, ...]:
+    """Return what can be pushed: links, frames, vertices and end-effectors."""
+    places = lab.mechanism.assembled.places
+    return tuple(dict.fromkeys((*places, *lab.config.vertices, *lab.end_effectors)))
+
+
+def push(
+    lab: Lab,
+    link: str,
+    fx: float,
+    fy: float,
+    fz: float,
+    mx: float,
+    my: float,
+    mz: float,
+    seconds: float | None,
+) -> Answer:
+    """Push a link."""
+    lab.push(link, (fx, fy, fz), (mx, my, mz), seconds=seconds)
+    data = {"link": link, "force": [fx, fy, fz], "moment": [mx, my, mz], "seconds": seconds}
+    if not any((fx, fy, fz, mx, my, mz)):
+        return Answer(f"nothing pushes {link}", data)
+    told = f"{fx:g}, {fy:g}, {fz:g} N" + (f"; {mx:g}, {my:g}, {mz:g} N*m" if mx or my or mz else "")
+    how_long = "until it is pushed otherwise" if seconds is None else f"for {seconds:g} s"
+    return Answer(f"{link} is pushed with {told} {how_long}", data)
+
+
 def controller(lab: Lab, kind: str) -> Answer:
     """Change the law of the motor servo."""
     lab.controller(kind)
