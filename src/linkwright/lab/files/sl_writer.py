@@ -240,6 +240,8 @@ def _note(config: LabConfig, left: Leftovers) -> None:
     ):
         if given != known:
             left.add(what, 0, f"SL has {known}")
+    if not config.ground:
+        left.add("no ground", 0, "SL has no word for it")
     for joint in config.joints:
         if joint.max_speed != FASTEST or joint.max_jump != JUMP:
             left.add("greatest speed and jump of a joint", 0, "SL has no place for them")
