@@ -53,3 +53,45 @@ def test_a_constraint_of_no_mechanism_says_so() -> None:
     with pytest.raises(Error, match="is not one of a mechanism"):
         _ = alone.replaces
     assert b.name == "b"
+
+
+def test_a_relation_of_points_is_taken_if_it_is_confirmed() -> None:
+    m = load_model("four-bar")
+    del m.constraints[:]
+    shown: list[str] = []
+
+    def ask(relation: Constraint) -> bool:
+        shown.append(str(relation.replaces))
+        return len(shown) > 1
+
+    m.constrain_points("bp", "cp", "[b1]", confirm=ask)
+    assert (m.constraints, shown) == ([], ["b_dot"])
+    kept = m.constrain_points("bp", "cp", "[b1]", confirm=ask)
+    assert m.constraints == [kept]
+
+
+def test_a_velocity_as_seen_in_a_body_is_the_rate_of_its_components_there() -> None:
+    """vel(p, q, b): differences of coordinates along the axes of b, against finite differences."""
+    m = Mechanism("m")
+    b = m.body("b", translate="xy", rotate="z", mass=1, inertia=(1, 2, 3))
+    c = m.body("c", parent=b, at=(0.3, 0, 0), rotate="x", mass=1, inertia=(1, 2, 3))
+    m.point("p", c, (0.1, 0.2, 0.3))
+    seen = m.vector("vel(p, b0, b)")
+    rates = m.kinematics().rates
+    place = m.points["p"].position - b.origin.position
+    rng = np.random.default_rng(8)
+    at = {x.name: rng.uniform(-1, 1) for x in (*rates, *(s.symbol for s in m.kinematics().speeds))}
+
+    def numbers(values: object, state: dict[str, float]) -> np.ndarray:
+        names = free_symbols(*values)  # type: ignore[misc]
+        return np.array(evaluate_all(values, {x: state[x.name] for x in names}), float)  # type: ignore[arg-type]
+
+    step = 1e-6
+    speeds = numbers(list(rates.values()), at)
+    moved = [
+        {**at, **{q.name: at[q.name] + k * step * v for q, v in zip(rates, speeds, strict=True)}}
+        for k in (1, -1)
+    ]
+    before, after = (numbers(place.components(b.frame), state) for state in moved)
+    found = numbers(seen.components(b.frame), at)
+    assert found == pytest.approx((before - after) / (2 * step), abs=1e-8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, free_symbols, linear_coefficients
@@ -95,6 +95,7 @@ def constrain_points(
     along: Value,
     *,
     name: str = "",
+    confirm: Callable[[Constraint], object] | None = None,
 ) -> Constraint:
     """Let two points not move apart along a direction: a relation of position and one of speed.
 
@@ -103,6 +104,8 @@ def constrain_points(
         second: a point of another, in the same way.
         along: the direction.
         name: its name.
+        confirm: is shown the relation, which says what it eliminates; where its answer is false,
+            the relation is not taken.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("m")
@@ -122,6 +125,8 @@ def constrain_points(
         mechanism=m,
     )
     m.constraints.append(made)
+    if confirm is not None and not confirm(made):
+        m.constraints.remove(made)
     changed(m)
     return made
 

@@ -221,15 +221,22 @@ class MechanismScope:
             start = m.origin if second is None else point(second)
             return (point(first).position - start.position) * self._seen(ONE, "m")
 
-        def vel(first: object, second: object = None) -> object:
+        def vel(first: object, second: object = None, seen_from: object = None) -> object:
             start = m.origin if second is None else point(second)
-            return (point(first).velocity - start.velocity) * self._seen(ONE, "m/s")
+            found = point(first).velocity - start.velocity
+            if seen_from is not None:
+                turning = as_point(body_part(seen_from)).body.omega
+                found = found - (turning ^ (point(first).position - start.position))
+            return found * self._seen(ONE, "m/s")
+
+        def body_part(value: object) -> Body | Point:
+            value = part(value)
+            if not isinstance(value, Body | Point):
+                raise MechanismError(f"{value} is not a body")
+            return value
 
         def rot(body: object) -> object:
-            body = part(body)
-            if not isinstance(body, Body | Point):
-                raise MechanismError(f"{body} is not a body")
-            return as_point(body).body.omega
+            return as_point(body_part(body)).body.omega
 
         def fm(name: object) -> object:
             wanted = getattr(name, "name", name)
