@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.motion.trajectory import through
 from linkwright.mounts import (
     Keyholes,
     Orbit,
@@ -258,3 +259,28 @@ def test_mounts_by_name_and_those_that_cannot_be() -> None:
         mount_axes("alt-ax")
     with pytest.raises(lw.InputError, match="'stewart' has 6 actuators"):
         machine_axes("stewart")
+
+
+def test_two_x_y_dishes_across_each_other_lose_nothing(passes: list[Pass]) -> None:
+    """The remedy of the report, section 1.2.2: the keyholes of one are covered by the other."""
+    one, other = mount_axes("x-y"), mount_axes("x-y@90")
+    d = _sky()
+    turned = np.stack([d[:, 1], -d[:, 0], d[:, 2]], axis=1)
+    assert other.values(d, 1.0) == pytest.approx(one.values(turned, 1.0))
+    assert between(other.directions(other.values(d, 1.0)), d).max() < 1e-9
+    low = [p for p in passes if keyhole_passage(AXES["x-y"], p, SPEED).lost(BEAM / 2) > 0][:8]
+    assert len(low) >= 3
+    alone, pair = compare_mounts({"x-y": one, "both": [one, other]}, low).rows()
+    assert alone.losing >= 3
+    assert (pair.losing, pair.lost) == (0, 0.0)
+    a = np.linspace(-0.3, 1.9, 1201)  # along the horizon, past both keyholes
+    rim = np.stack([np.cos(a), np.sin(a), np.full(len(a), 0.008)], axis=1)
+    path = through(40 * (a + 0.3), rim / np.linalg.norm(rim, axis=1)[:, None])
+    each, both = compare_mounts({"x-y": one, "both": [one, other]}, [path]).rows()
+    assert each.lost > 3
+    assert both.lost == 0
+    (followed,) = compare_mounts({"both": [one, other]}, [path]).followings["both"]
+    past = [40 * 0.3, 40 * (0.3 + np.pi / 2)]  # East, then North
+    assert followed.handovers == pytest.approx(past, abs=0.5)
+    with pytest.raises(lw.Error, match="the turn of x-y"):
+        mount_axes("x-y@north")

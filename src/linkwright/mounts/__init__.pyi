@@ -7,6 +7,7 @@ from linkwright.mounts.axes import (
     KeyholePassage as KeyholePassage,
     SerialAxes as SerialAxes,
     ThreeAxes as ThreeAxes,
+    TurnedAxes as TurnedAxes,
     serial_axes as serial_axes,
 )
 from linkwright.mounts.budget import (
@@ -31,6 +32,7 @@ from linkwright.mounts.keyholes import (
     Keyholes as Keyholes,
     compare_mounts as compare_mounts,
     follow as follow,
+    follow_together as follow_together,
     keyhole_passage as keyhole_passage,
 )
 from linkwright.mounts.legs import LegAxes as LegAxes, leg_axes as leg_axes

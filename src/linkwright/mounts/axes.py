@@ -187,6 +187,60 @@ class ThreeAxes:
         return np.stack([c * side - s * out, s * side + c * out, up], axis=1)
 
 
+@dataclass(frozen=True, slots=True)
+class TurnedAxes:
+    """A mount that stands turned about the vertical.
+
+    Args:
+        axes: of the mount as it is.
+        turn: about the vertical, from East to North, rad.
+
+    >>> across = TurnedAxes(serial_axes("x-y"), math.pi / 2)
+    >>> np.degrees(across.values(np.array([[0.0, 0.6, 0.8]]), 1.0)).round(3) + 0.0
+    array([[ 0.  , 36.87]])
+    """
+
+    axes: MountAxes
+    turn: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the actuators."""
+        return self.axes.names
+
+    @property
+    def arms(self) -> tuple[float, ...]:
+        """Those of the mount."""
+        return self.axes.arms
+
+    @property
+    def limits(self) -> Array:
+        """Those of the mount."""
+        return self.axes.limits
+
+    def values(self, d: Array, step: float) -> Array:
+        """Return what the actuators are at directions.
+
+        Args:
+            d: unit vectors, near each other.
+            step: s from one to the next.
+        """
+        return self.axes.values(d @ self._matrix, step)
+
+    def directions(self, q: Array) -> Array:
+        """Return where the dish points.
+
+        Args:
+            q: one row for each direction, near each other.
+        """
+        return self.axes.directions(q) @ self._matrix.T
+
+    @property
+    def _matrix(self) -> Array:
+        c, s = math.cos(self.turn), math.sin(self.turn)
+        return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
 def serial_axes(name: str, site: Site | None = None) -> SerialAxes:
     """Return the axes of a conventional mount with two of them.
 

@@ -9,7 +9,7 @@ than half the beamwidth.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -42,6 +42,7 @@ class FollowedPath:
         error: the largest pointing error, rad.
         lost: how long the error is above half the beamwidth, s.
         at: when the error is largest, s after the rise.
+        handovers: when another dish of several took over, s after the rise.
 
     >>> path = Trajectory([0, 1], np.eye(1, 6)[:, :, None] * np.ones(3))
     >>> FollowedPath("alt-az", path, 0.4, 0.0, 0.0, 0.0).fastest
@@ -54,6 +55,7 @@ class FollowedPath:
     error: float
     lost: float
     at: float
+    handovers: tuple[float, ...] = ()
 
 
 def follow(
@@ -84,6 +86,77 @@ def follow(
     0.0
     """
     return _followed(name, axes, path, _rough(path, speed, beamwidth), speed, beamwidth, rate)
+
+
+def follow_together(
+    name: str,
+    dishes: Sequence[MountAxes],
+    path: Trajectory,
+    *,
+    speed: float = math.radians(5.0),
+    beamwidth: float = math.radians(0.8),
+    rate: float = RATE,
+) -> FollowedPath:
+    """Return how several dishes at one site follow a path: the best of them counts at each time.
+
+    Contact is lost while all of them are off by more than half the beamwidth; `handovers` are the
+    times at which another one takes over. One that can do it alone takes the whole path.
+
+    Args:
+        name: of them together.
+        dishes: the axes of each.
+        path: unit vectors over time, such as a pass.
+        speed: that no axis exceeds, rad/s.
+        beamwidth: of each dish, rad.
+        rate: samples in a second.
+
+    >>> from linkwright.motion.trajectory import through
+    >>> from linkwright.mounts.axes import TurnedAxes, serial_axes
+    >>> a = np.linspace(-0.2, 1.8, 2001)  # along the horizon, from beyond East to beyond North
+    >>> low = np.stack([np.cos(a), np.sin(a), 0.01 + 0 * a], axis=1)
+    >>> path = through(50 * (a + 0.2), low / np.linalg.norm(low, axis=1)[:, None])
+    >>> one, other = serial_axes("x-y"), TurnedAxes(serial_axes("x-y"), math.pi / 2)
+    >>> alone = follow("x-y", one, path)
+    >>> pair = follow_together("both", [one, other], path)
+    >>> alone.lost > 5, pair.lost, len(pair.handovers)
+    (True, 0.0, 2)
+    """
+    if not dishes:
+        raise InputError("there is no dish to follow with", remedy="give one or more")
+    rough = _rough(path, speed, beamwidth)
+    for axes in dishes:
+        need, q, _ = _asked(axes, rough, speed)
+        if need < 0.9 and _within(axes, q):  # this one does it alone
+            return FollowedPath(name, path, need, 0.0, 0.0, 0.0)
+    times, d = _rows(path, 1.0 / rate)
+    needs, errors = [], []
+    for axes in dishes:
+        need, q, most = _asked(axes, (times, d), speed)
+        needs.append(need)
+        errors.append(_lagging(axes, q, most, d))
+    table = np.array(errors)
+    on, k = np.full(len(times), int(np.argmin(table[:, 0]))), 0
+    while True:  # a dish that is on the target keeps it
+        off = np.flatnonzero(table[on[k], k:] > beamwidth / 2)
+        if not len(off) or k + int(off[0]) + 1 >= len(times):
+            break
+        k += max(1, int(off[0]))
+        on[k:] = int(np.argmin(table[:, k]))
+    best = table[on, np.arange(len(times))]
+    worst = int(np.argmax(best))
+    lost = float(np.count_nonzero(best > beamwidth / 2) * (times[1] - times[0]))
+    changes = times[1:][np.diff(on) != 0]
+    return FollowedPath(
+        name, path, min(needs), float(best[worst]), lost, float(times[worst]),
+        tuple(float(t) for t in changes),
+    )  # fmt: skip
+
+
+def _lagging(axes: MountAxes, q: Array, most: Array, d: Array) -> Array:
+    """Return the pointing error where no axis goes faster than it can, or past its limits."""
+    columns = zip(np.clip(q, *axes.limits.T).T, most, strict=True)
+    stood = np.stack([rate_limited(column, float(step)) for column, step in columns], axis=1)
+    return between(axes.directions(stood), d)
 
 
 Rows: TypeAlias = tuple[Array, Array]
@@ -118,9 +191,7 @@ def _followed(
     need, q, most = _asked(axes, rows, speed)
     if need <= 1.0 and _within(axes, q):
         return FollowedPath(name, path, need, 0.0, 0.0, 0.0)
-    columns = zip(np.clip(q, *axes.limits.T).T, most, strict=True)
-    stood = np.stack([rate_limited(column, float(step)) for column, step in columns], axis=1)
-    error = between(axes.directions(stood), d)
+    error = _lagging(axes, q, most, d)
     worst = int(np.argmax(error))
     lost = float(np.count_nonzero(error > beamwidth / 2) * (times[1] - times[0]))
     return FollowedPath(name, path, need, float(error[worst]), lost, float(times[worst]))
@@ -231,7 +302,12 @@ class Keyholes:
                     "error_deg": math.degrees(row.error),
                     "need": row.need,
                     "each": [
-                        {"error_deg": math.degrees(f.error), "lost_s": f.lost, "need": f.fastest}
+                        {
+                            "error_deg": math.degrees(f.error),
+                            "lost_s": f.lost,
+                            "need": f.fastest,
+                            "handovers_s": list(f.handovers),
+                        }
                         for f in self.followings[row.mount]
                     ],
                 }
@@ -241,7 +317,7 @@ class Keyholes:
 
 
 def compare_mounts(
-    mounts: Mapping[str, MountAxes],
+    mounts: Mapping[str, MountAxes | Sequence[MountAxes]],
     passes: Iterable[Trajectory],
     *,
     speed: float = math.radians(5.0),
@@ -251,7 +327,7 @@ def compare_mounts(
     """Return how mounts with servos of limited speed follow passes.
 
     Args:
-        mounts: their axes, by name.
+        mounts: their axes, by name; of several dishes that cover each other, all of them.
         passes: paths of directions.
         speed: that no axis exceeds, rad/s.
         beamwidth: of the dish, rad.
@@ -273,5 +349,11 @@ def compare_mounts(
     for path in passes:
         rough = _rough(path, speed, beamwidth)
         for name, axes in mounts.items():
-            found[name].append(_followed(name, axes, path, rough, speed, beamwidth, rate))
+            if isinstance(axes, Sequence):
+                together = follow_together(
+                    name, axes, path, speed=speed, beamwidth=beamwidth, rate=rate
+                )
+                found[name].append(together)
+            else:
+                found[name].append(_followed(name, axes, path, rough, speed, beamwidth, rate))
     return Keyholes({name: tuple(row) for name, row in found.items()}, speed, beamwidth)

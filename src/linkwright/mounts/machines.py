@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.algebra.units import amount
 from linkwright.base.errors import DomainError, InputError
 from linkwright.equations.batch_closing import Closing
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
-from linkwright.mounts.axes import UNLIMITED, MountAxes, ThreeAxes, serial_axes
+from linkwright.mounts.axes import UNLIMITED, MountAxes, ThreeAxes, TurnedAxes, serial_axes
 from linkwright.mounts.chains import SHARE, chain_of, limits_of, refuse_beyond, with_turns
 from linkwright.mounts.inverse_pointing import way_to
 from linkwright.mounts.legs import LEGGED, leg_axes
@@ -177,7 +178,8 @@ def mount_axes(name: str, site: Site | None = None, *, speed: float = math.radia
 
     Args:
         name: "alt-az", "x-y", "equatorial", "3-axis", a shipped mount with or without its "mount-"
-            ("2-rotary", "prismatic"), or the file of one.
+            ("2-rotary", "prismatic"), or the file of one; with "@90" behind it for one that stands
+            turned by so many degrees, from East to North.
         site: whose latitude tilts the axis of an equatorial mount.
         speed: limit of all axes, rad/s, of which the azimuth of a mount with three uses 0.8.
 
@@ -186,6 +188,10 @@ def mount_axes(name: str, site: Site | None = None, *, speed: float = math.radia
     """
     from linkwright.models import MODELS
 
+    plain, at, turn = name.rpartition("@")
+    if at:
+        angle = amount(turn, f"the turn of {plain}", "deg")
+        return TurnedAxes(mount_axes(plain, site, speed=speed), math.radians(angle))
     short = name.removeprefix("mount-")
     if short in SERIAL:
         return serial_axes(short, site)

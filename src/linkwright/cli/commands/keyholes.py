@@ -20,11 +20,12 @@ from linkwright.cli.satellites import (
 )
 
 if TYPE_CHECKING:
-    from linkwright.mounts import Keyholes, Pass
+    from linkwright.mounts import Keyholes, Pass, Site
+    from linkwright.mounts.axes import MountAxes
 
 MOUNTS = (
     "Mounts with commas between: alt-az, x-y, equatorial, 3-axis, 2-rotary, 3-rotary, prismatic, "
-    "or a file of one."
+    "or a file of one. x-y@90 stands turned; x-y+x-y@90 are two dishes that cover each other."
 )
 
 
@@ -47,8 +48,9 @@ def command(
     \b
     Examples:
       linkwright mount keyholes stations.json --site site.toml --mounts alt-az,prismatic
+      linkwright mount keyholes stations.json --site site.toml --mounts x-y,x-y+x-y@90
     """
-    from linkwright.mounts import compare_mounts, mount_axes
+    from linkwright.mounts import compare_mounts
 
     names = [name.strip() for name in mounts.split(",") if name.strip()]
     if not names:
@@ -56,11 +58,19 @@ def command(
     place, searches = find_passes(elements, site, satellite, days, above, start)
     passes = [found for search in searches for found in search]
     limit = math.radians(speed)
-    axes = {name: mount_axes(name, place, speed=limit) for name in dict.fromkeys(names)}
+    axes = {name: _axes(name, place, limit) for name in dict.fromkeys(names)}
     found = compare_mounts(axes, passes, speed=limit, beamwidth=math.radians(beamwidth))
     words = [text for search in searches for text in search.words]
     data = {"site": place.name, "passes": [p.as_dict() for p in passes], "words": words}
     return CommandResult(found.as_dict() | data, _text(place.name, found, passes, words))
+
+
+def _axes(name: str, place: Site, limit: float) -> MountAxes | list[MountAxes]:
+    """Return the axes of a mount, or of the dishes that stand side by side."""
+    from linkwright.mounts import mount_axes
+
+    made = [mount_axes(each.strip(), place, speed=limit) for each in name.split("+")]
+    return made if len(made) > 1 else made[0]
 
 
 def _text(
