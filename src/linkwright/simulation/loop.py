@@ -13,7 +13,8 @@ Fixed steps divide a gap evenly. Adaptive steps have their own size in each lane
 reached the end of the gap waits with a step of zero. In each lane events are followed over the
 whole step, which is tried again in parts until it ends at the first crossing
 (`linkwright.simulation.native.guards`); values that jump through zero at a tick or by an action are
-events too. In a single run samples inside a step are interpolated; in a batch gaps end at samples.
+events too. In a single run samples inside an adaptive step are interpolated; in a batch gaps end
+at samples.
 
 The functions are a routine (`linkwright.program.routine`): Python runs them as they stand, native
 code and C are made of them. A run has `single` (one lane), `adaptive`, `dense` (samples are
@@ -427,22 +428,53 @@ def propose(run: RunMemory, h: Lanes, last: Mask, hop: Lanes) -> None:
 def record_inside(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lanes) -> None:
     """Interpolate the samples that lie inside the step, those at its end left out."""
     if run.every != 0:
+        known = 0
         while run.sample < run.target:
             at = (run.sample - run.start) * run.tick_seconds
             if not at < reached:
                 break
+            if known == 0 and has(run, "curve"):
+                know_curve(run, begin + s)
+            known = 1
             run.theta = (at - s) / h
             run.t = begin + at
-            evaluate(
-                run,
-                "dense",
-                (run.x, run.y, run.f, run.y_f, run.r, run.h, run.theta),
-                (run.z,),
-            )
+            interpolate(run)
             if has(run, "accepted"):
                 evaluate(run, "accepted", (run.z, run.d, run.w, run.t), (run.z_new, run.o))
                 copy(run.z, run.z_new, run.states, True)
             record(run, run.z)
+
+
+def know_curve(run: RunMemory, t: Lanes) -> None:
+    """Compute the coefficients of the interpolant of a step that began at a time.
+
+    Those of dop853 take three more evaluations.
+    """
+    run.t = t
+    evaluate(
+        run,
+        "curve",
+        (run.x, run.d, run.w, run.t, run.h, run.f, run.y, run.y_f, run.r),
+        (run.curve,),
+    )
+
+
+def interpolate(run: RunMemory) -> None:
+    """Compute the state inside a step, at the part of it that is set."""
+    if has(run, "curve"):
+        evaluate(
+            run,
+            "dense",
+            (run.x, run.y, run.f, run.y_f, run.curve, run.h, run.theta),
+            (run.z,),
+        )
+    else:
+        evaluate(
+            run,
+            "dense",
+            (run.x, run.y, run.f, run.y_f, run.r, run.h, run.theta),
+            (run.z,),
+        )
 
 
 def accept(run: RunMemory) -> None:
@@ -852,7 +884,8 @@ class RunMemory:
         self.b, self.c = 1e-4, [1e-8, 1e-10, 1.0]
         self.x, self.d, self.w = (no_numbers() for _ in range(3))
         self.y, self.y_f, self.f, self.z, self.z_new, self.o = (no_numbers() for _ in range(6))
-        self.r, self.e, self.ahead, self.pace = no_numbers(), [0.0] * 3, [0.0] * 2, [0.0] * 2
+        self.r, self.curve = no_numbers(), no_numbers()
+        self.e, self.ahead, self.pace = [0.0] * 3, [0.0] * 2, [0.0] * 2
         self.calm, self.verdict = [0.0], [0.0] * 5
         self.n = [0.0] * (2 * max((tick.stream_count for tick in ticks), default=0))
         self.events = len(crossings)
@@ -894,7 +927,7 @@ class RunMemory:
     def call(self, name: str, *given: Numbers | float) -> tuple[Numbers, ...]:
         """Return what a Program gives; parameters stand behind the first two arrays."""
         arrays = [a if isinstance(a, list) else [a] for a in given]
-        kept = "step" if name in ("slope", "first") else name
+        kept = "step" if name in ("slope", "first", "curve") else name
         if kept in self.constants:
             arrays.insert(2, self.constants[kept])
         return self.functions[name](*arrays)

@@ -120,8 +120,9 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
     names += ["calm"] if follows and method.adaptive else []
     names += ["slope"] if follows or (method.adaptive and not method.implicit) else []
     names += ["first"] if method.adaptive else []
-    if method.interpolates and lanes == 1:
-        names.append("dense")
+    dense = method.adaptive and lanes == 1
+    names += ["dense"] if dense else []
+    names += ["curve"] if dense and method.stages_inside else []
     code = cached_native(
         b"phases " + key.digest(),
         lambda: _bundle_ir(phases, method, lanes),
@@ -130,9 +131,7 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
     )
     count = len(programs) + 1
     sizes = list((ctypes.c_int64 * count).from_address(code.address(SIZES)))
-    variant = Variant(
-        lanes, method.adaptive, method.interpolates and lanes == 1, method.implicit and follows
-    )
+    variant = Variant(lanes, method.adaptive, dense, method.implicit and follows)
     loop = _driver(variant)
     constants = dict(zip(programs, sizes, strict=False))
     return Bundle(lanes, code, loop, constants, sizes[-1], keep, python)

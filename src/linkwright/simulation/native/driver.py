@@ -64,11 +64,11 @@ _CELLS = ("t", "h", "number", "theta", "b", "s", "proposed", "stop", "why", "sta
 _WORDS = ("seed", "run_number")
 _OWN = {"left": INT, "looked": INT, "refusals": INT, "finished": INT, "uncut": MASK, "taken": MASK}
 _ARRAYS = (
-    *("x", "d", "w", "n", "o", "y", "z", "z_new", "f", "y_f", "e", "r", "c", "g", "g_new", "g_mid"),
-    *("count", "first", "turn", "turn_new", "top", "top_new", "change", "calm", "m", "m_new"),
-    *("hit", "verdict", "fired", "ahead", "pace"),
+    *("x", "d", "w", "n", "o", "y", "z", "z_new", "f", "y_f", "e", "r", "curve", "c"),
+    *("g", "g_new", "g_mid", "count", "first", "turn", "turn_new", "top", "top_new", "change"),
+    *("calm", "m", "m_new", "hit", "verdict", "fired", "ahead", "pace"),
 )
-_PARAMETERS = {"step": "step", "slope": "step", "first": "step"}
+_PARAMETERS = dict.fromkeys(("step", "slope", "first", "curve"), "step")
 _PARAMETERS |= {n: n for n in ("accepted", "events", "turns", "terms", "breaks")}
 _RUNS = NativeTable(3, {"first": 0, "slot": 1, "length": 2})
 _TICKS: dict[str, int | tuple[int, NativeTable]] = {

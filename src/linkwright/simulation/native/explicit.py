@@ -202,8 +202,10 @@ def _stage_rates(stages: Stages, tableau: Tableau, first: list[Expr]) -> list[li
     return rates
 
 
-def adaptive_step(derivative: Program, tableau: Tableau, dry: DryFriction | None = None) -> Program:
-    """Return the step of a method with an error estimate."""
+def adaptive_step(
+    derivative: Program, tableau: Tableau, dry: DryFriction | None = None, *, dense: bool = True
+) -> Program:
+    """Return the step of a method with an error estimate; `dense` keeps what `curve` needs."""
     stages = Stages(derivative, dry, adaptive=True)
     given, before = [stages.namer() for _ in stages.x], stages.namer()
     tolerances, friction = Tolerances(stages), stages.friction
@@ -219,6 +221,7 @@ def adaptive_step(derivative: Program, tableau: Tableau, dry: DryFriction | None
     else:
         error = norms[0]
     middle = stages.change(rates, tableau.middle) if tableau.middle else []
+    kept = [rate for k in tableau.kept for rate in rates[k]] if dense else []
     if friction:
         error = maximum(error, friction.unresolved(tableau.errors[0]))
     told = control(stages, error, before, tableau.error_order + 1)
@@ -231,9 +234,58 @@ def adaptive_step(derivative: Program, tableau: Tableau, dry: DryFriction | None
             "x_new": new,
             "f_new": rates[-1],
             "e": told,
-            "r": middle,
+            "r": middle + kept,
         },
     )
+
+
+def curve(derivative: Program, tableau: Tableau, dry: DryFriction | None = None) -> Program:
+    """Return the Program of the coefficients of an interpolant with stages of its own.
+
+    It runs only where a sample lies inside a step. The first three coefficients are those of the
+    cubic of Hermite, the others are h times weighted sums of all rates (Hairer, Nørsett and Wanner,
+    section II.6).
+    """
+    stages = Stages(derivative, dry, adaptive=True)
+    count, h = len(stages.x), stages.h
+    given, new, last = ([stages.namer() for _ in stages.x] for _ in range(3))
+    kept = [[stages.namer() for _ in stages.x] for _ in tableau.kept]
+    first = stages.begin(stages.x, stages.t) if stages.friction else list(given)
+    between = [[ZERO] * count for _ in range(1, tableau.kept.start)]  # without a weight
+    rates = [first, *between, *kept, last]
+    for node, row in zip(tableau.inner_nodes, tableau.inner_stages, strict=True):
+        rates.append(stages.rates(stages.moved(rates, row), stages.at(node)))
+    change = stages.each(lambda a, b: b - a, stages.x, new)
+    bend = stages.each(lambda d, f: h * f - d, change, first)
+    rest = stages.each(lambda d, f, g: 2 * d - h * (g + f), change, first, last)
+    more = [stages.change(rates, row) for row in tableau.inner_weights]
+    return stages.finished(
+        {"f": given, "y": new, "g": last, "r": [rate for row in kept for rate in row]},
+        {"curve": [a for part in (bend, rest, *more) for a in part]},
+    )
+
+
+def on_curve(states: int, tableau: Tableau) -> Program:
+    """Return the Program of the state inside a step, by the coefficients that `curve` gives."""
+    x, y, f, g = (_locals(name, states) for name in ("x", "y", "f", "g"))
+    parts = [_locals(f"r{k}_", states) for k in range(2 + len(tableau.inner_weights))]
+    h, theta = symbol("h", "local"), symbol("theta", "local")
+
+    def write(x: Expr, y: Expr, *parts: Expr) -> Expr:
+        value = ZERO
+        for k, part in reversed(list(enumerate((y - x, *parts)))):
+            value = (part + value) * (1 - theta if k % 2 else theta)
+        return x + value
+
+    inside, statements = each(Namer(None, "inside_"), write, [x, y, *parts])
+    flat = [a for part in parts for a in part]
+    inputs: dict[str, object] = {"x": x, "y": y, "f": f, "g": g, "r": flat}
+    inputs |= {"h": [h], "theta": [theta]}
+    return program("inside", inputs, {"z": inside}, statements=statements)
+
+
+def _locals(name: str, count: int) -> list[Expr]:
+    return [symbol(f"{name}{i}", "local") for i in range(count)]
 
 
 def held(stages: Stages, values: Sequence[Expr]) -> list[Expr]:
@@ -325,10 +377,7 @@ def interpolant(states: int, *, dry: bool = False) -> Program:
 
     With dry friction, which may jump where a step begins, `r` holds the rates at both ends too.
     """
-    arrays = {
-        name: [symbol(f"{name}{i}", "local") for i in range(states)]
-        for name in ("x", "y", "f", "g", "r")
-    }
+    arrays = {name: _locals(name, states) for name in ("x", "y", "f", "g", "r")}
     inputs: dict[str, object] = dict(arrays)
     if dry:
         inputs |= {name: [symbol(f"{name}_{i}", "local") for i in range(states)] for name in "fg"}

@@ -29,9 +29,10 @@ class Method:
     name: str  # how it is asked for
     order: int  # of the error of a step's result
     evaluations: int  # of the derivative in a step
-    adaptive: bool = False  # whether steps are as long as the error allows
+    # whether steps are as long as the error allows; samples inside of them are interpolated
+    adaptive: bool = False
     implicit: bool = False  # whether the step is one of `linkwright.simulation.native.implicit`
-    interpolates: bool = False  # whether samples inside a step are interpolated
+    stages_inside: int = 0  # evaluations that samples inside a step take
     in_turn: bool = False  # whether coordinates and the other states move in turn
     # what is to be said of a run in which turning bodies carry turning bodies, or a body turns
     # freely; empty for nothing
@@ -64,9 +65,9 @@ METHODS: dict[str, Method] = {
         Method("semi-implicit", 1, 1, in_turn=True, note=_FIRST.format("gains")),
         Method("implicit-speeds", 1, 1, in_turn=True, note=_FIRST.format("loses")),
         Method("verlet", 2, 2, in_turn=True),
-        Method("dopri5", 5, 6, adaptive=True, interpolates=True),
-        Method("dop853", 8, 12, adaptive=True),
-        Method("rodas4", 4, 6, adaptive=True, implicit=True, interpolates=True),
+        Method("dopri5", 5, 6, adaptive=True),
+        Method("dop853", 8, 12, adaptive=True, stages_inside=3),
+        Method("rodas4", 4, 6, adaptive=True, implicit=True),
     )
 }
 

@@ -63,8 +63,9 @@ class RunSchedule:
     parts: tuple[SchedulePart, ...]
     # the Programs of a step by name, all with the constants of the derivative: `step` (or, for an
     # implicit method, `jacobian`, `stage0` and so on, and `end`); for an adaptive one `slope`, the
-    # derivative, `first`, the size of the first step, and `dense`, the state inside a step; where
-    # there are events, `slope`, `middle` and `look`, and for an adaptive one `calm`
+    # derivative, `first`, the size of the first step, and `dense`, the state inside a step, with
+    # `curve` where that takes more evaluations; where there are events, `slope`, `middle` and
+    # `look`, and for an adaptive one `calm`
     steps: dict[str, Program]
     rest: int  # how many values the interpolant of a step needs
 
@@ -98,7 +99,7 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunS
             steps[f"stage{k}"] = implicit.stage_program(derivative, k, dry)
         steps["end"] = implicit.end_program(derivative, dry)
     else:
-        steps["step"] = step_program(phases, derivative, method, dry)
+        steps["step"] = step_program(phases, derivative, method, dry, dense=dense)
     rest = 0
     events = phases.event_list
     if count := guards.followed(events):
@@ -111,20 +112,30 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunS
     if method.adaptive:
         rest = steps["end" if method.implicit else "step"].port("r").size
         steps["first"] = explicit.first_size(derivative, method.order - 1, dry)
-        if method.interpolates and dense:
+        tableau = TABLEAUX.get(method.name)
+        if dense and tableau is not None and tableau.inner_nodes:
+            steps["curve"] = explicit.curve(derivative, tableau, dry)
+            steps["dense"] = explicit.on_curve(len(phases.x), tableau)
+        elif dense:
             steps["dense"] = inside(len(phases.x), dry=dry is not None)
     return RunSchedule(phases, method, tuple(parts), steps, rest)
 
 
 def step_program(
-    phases: Phases, derivative: Program, method: Method, dry: DryFriction | None = None
+    phases: Phases,
+    derivative: Program,
+    method: Method,
+    dry: DryFriction | None = None,
+    *,
+    dense: bool = True,
 ) -> Program:
     """Return the Program of a step of an explicit method."""
     if method.name in MOVING:
         return MOVING[method.name](derivative, phases.coordinates, phases.quaternions, dry)
     tableau = TABLEAUX[method.name]
-    make = explicit.adaptive_step if method.adaptive else explicit.fixed_step
-    return make(derivative, tableau, dry)
+    if method.adaptive:
+        return explicit.adaptive_step(derivative, tableau, dry, dense=dense)
+    return explicit.fixed_step(derivative, tableau, dry)
 
 
 def prepared(program: Program) -> tuple[Program, Program]:

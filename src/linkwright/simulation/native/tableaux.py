@@ -28,6 +28,20 @@ class Tableau:
     error_order: int = 0  # of the estimate
     # weights for the last coefficient of the interpolant of dopri5; none for no interpolant
     middle: Row = ()
+    # of an interpolant with stages of its own, behind the rate at the end: their times, the weights
+    # of all stages before them, and of all of them in its last coefficients
+    inner_nodes: Row = ()
+    inner_stages: tuple[Row, ...] = ()
+    inner_weights: tuple[Row, ...] = ()
+
+    @property
+    def kept(self) -> range:
+        """Which stages the interpolant needs, but for the first and the rate at the end."""
+        if not self.inner_nodes:
+            return range(0)
+        rows = (*self.inner_stages, *self.inner_weights)
+        end = len(self.nodes)
+        return range(min(k for k in range(1, end) if any(row[k] for row in rows)), end)
 
 
 def _row(text: str) -> Row:

@@ -31,7 +31,8 @@ CONSTANTS = fields("fn", "at")
 CONFIG = fields(
     ["states", "discretes", "channels", "events", "tick_count", "until", "every", "row_count"],
     ["log_rows", "budget", "tick_seconds", "end", "step_size", "smallest", "most", "often"],
-    ["step_fn", "slope_fn", "first_fn", "accepted_fn", "output_fn", "events_fn", "dense_fn"],
+    ["step_fn", "slope_fn", "first_fn", "accepted_fn", "output_fn", "events_fn"],
+    ["dense_fn", "curve_fn"],
     ["turns_fn", "terms_fn", "breaks_fn", "middle_fn", "calm_fn", "look_fn", "followed", "memory"],
     ["tick_table", "event_table", "arena", "arena_stride", "whole", "whole_stride"],
     ["samples", "samples_stride", "log"],
@@ -48,7 +49,7 @@ CONFIG = fields(
         "z_at",
         "z_new_at",
     ],
-    ["f_at", "y_f_at", "e_at", "r_at", "c_at", "b_at", "g_at", "g_new_at", "theta_at"],
+    ["f_at", "y_f_at", "e_at", "r_at", "curve_at", "c_at", "b_at", "g_at", "g_new_at", "theta_at"],
     ["s_at", "proposed_at", "stop_at", "seed_at", "run_number_at", "count_at", "first_at"],
     ["steps_taken_at", "why_at", "g_mid_at", "turn_at", "turn_new_at", "top_at", "top_new_at"],
     ["change_at", "calm_at", "m_at", "m_new_at", "hit_at", "verdict_at"],

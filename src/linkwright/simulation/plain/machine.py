@@ -250,7 +250,7 @@ def _driver(phases: Phases, settings: Settings, backend: str) -> RunMemory:
     driver.until, driver.end, driver.step_size = settings.until, settings.end, settings.step
     driver.every, driver.seed = settings.every, settings.seed & (2**64 - 1)
     driver.adaptive = settings.method.adaptive
-    driver.dense = settings.method.interpolates
+    driver.dense = settings.method.adaptive
     driver.smallest = SMALLEST * settings.until * phases.tick_seconds
     driver.c = [settings.relative, settings.absolute, 1.0]
     driver.proposed = settings.first_step
