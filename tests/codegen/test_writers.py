@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwright import Error
+from linkwright import Error, Robot, simulate
 from linkwright.algebra import foreign
 from linkwright.blocks import Block
 from linkwright.cli import main
@@ -31,6 +31,7 @@ from linkwright.codegen.content import Content, make_content
 from linkwright.codegen.files import parameter_file
 from linkwright.codegen.python import python_program
 from linkwright.equations import derive
+from linkwright.formats.urdf import parse_urdf
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model, opened
 from linkwright.program import Rate, count_operations, lower, stage_counts
@@ -39,6 +40,7 @@ from linkwright.program.passes import optimize
 from linkwright.recording import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.simulation.native.session import Session
 from linkwright.system import System
+from tests.robots.test_joint_limits import ARM, START
 from tests.seeds import cases, everything, seldom
 from tests.simulation.test_executors import busy_system
 
@@ -373,6 +375,24 @@ def test_loops_that_do_not_close_are_an_error(tmp_path: Path) -> None:
     done = program.run(program.write("torn.par", "D 2.1"), "-o", "torn.erd", code=1)
     assert done.stderr == "error: the loops do not close from the given initial coordinates\n"
     with_python(program, ["torn.par"], code=1, stderr=done.stderr)
+
+
+def test_programs_stop_joints_at_their_limits_with_steps_of_any_size(tmp_path: Path) -> None:
+    """As the library does, whatever STEP says; a start far beyond an end stop is rejected."""
+    m = Robot(parse_urdf(ARM)).mechanism
+    m.set_initial(**START)
+    m.set_timing(1.0, step=0.01, every=1)
+    program = compiled(make_content(m, units="model"), tmp_path)
+    program.run("-f", "final.par", "-o", "run.erd")
+    wanted = simulate(m, 1.0, step=0.01, method="midpoint").final
+    final = program.values("final.par")
+    for item in (*program.content.coordinates, *program.content.speeds):
+        assert float(final[item.name]) * item.factor == pytest.approx(wanted[item.name], abs=1e-9)
+    assert wanted["shoulder"] == pytest.approx(simulate(m, 1.0).final["shoulder"], abs=0.05)
+    program.write("far.par", "shoulder 150")
+    done = program.run("far.par", code=2)
+    assert "start within the range of the joint, not beyond its end stop: shoulder" in done.stderr
+    with_python(program, ["far.par"], code=2, stderr=done.stderr)
 
 
 @seldom(daily="test_loops_that_do_not_close_are_an_error")

@@ -15,7 +15,9 @@ from linkwright.formats.mjcf import parse_mjcf
 from linkwright.formats.text.files import read_model
 from linkwright.formats.urdf import parse_urdf
 from linkwright.recording.files import read_recording
+from linkwright.simulation.native.methods import METHODS
 from linkwright.studio.live_system import plant_of
+from tests.seeds import cases
 
 INERTIAL = """<inertial><origin xyz="0 0 0.25"/><mass value="2"/>
 <inertia ixx="0.05" iyy="0.05" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>"""
@@ -128,12 +130,44 @@ def test_a_stop_gives_way_as_its_law_says() -> None:
     assert (stop.name, none) == ("stop of j", [])
 
 
-def test_fixed_steps_stay_stable() -> None:
-    """A millisecond is short enough for every method with fixed steps."""
+FIXED = [name for name, method in METHODS.items() if not method.adaptive]
+
+
+@pytest.mark.parametrize("method", cases(FIXED, daily=["midpoint", "verlet"]))
+def test_steps_of_any_size_give_the_motion_at_a_stop(method: str) -> None:
+    """A step that a stop cannot take is taken in parts, alone and in a batch, and that is said."""
     m = lw.Robot(parse_urdf(ARM)).mechanism
-    for method in ("rk4", "midpoint", "semi-implicit"):
-        run = lw.simulate(m, 2.0, step=1e-3, method=method, initial=START)
-        assert_stopped(run["shoulder"], run["elbow"])
+    wanted = lw.simulate(m, 1.0, step=0.01, initial=START)
+    run = lw.simulate(m, 1.0, step=0.01, every=1, method=method, initial=START)
+    for name in START:
+        assert run[name] == pytest.approx(wanted[name], abs=0.1)
+    assert any("too long for the end stops" in w for w in run.recording.metadata["notes"])
+    batch = lw.simulate_batch(m, 1.0, step=0.01, every=1, method=method, initial=START)
+    assert batch["shoulder"][0] == pytest.approx(run["shoulder"], abs=1e-9)
+    short = lw.simulate(m, 0.1, step=1e-3, method=method, initial=START)
+    assert short.steps == 100
+    assert not any("too long" in w for w in short.recording.metadata.get("notes", ()))
+
+
+def test_a_start_far_beyond_a_stop_is_rejected() -> None:
+    """By a run and a batch; one that presses on its stop begins."""
+    m = lw.Robot(parse_urdf(ARM)).mechanism
+    with pytest.raises(lw.Error, match=r"'shoulder' starts at .* beyond its end stop at 2 rad"):
+        lw.simulate(m, 0.1, initial={"shoulder": 2.2})
+    with pytest.raises(lw.Error, match=r"'elbow' starts at -3 rad, beyond its end stop"):
+        lw.simulate_batch(m, 0.1, initial={"elbow": [0.0, -3.0]})
+    run = lw.simulate(m, 0.5, initial={"shoulder": 2.01})
+    assert np.abs(run["shoulder_dot"]).max() < 5.0
+
+
+def test_a_joint_whose_range_has_no_zero_starts_inside() -> None:
+    """At the end of the range, with a sentence; a start that is given counts."""
+    text = ARM.replace('lower="-2"', 'lower="0.5"')
+    robot = lw.Robot(parse_urdf(text))
+    run = lw.simulate(robot, 0.5)
+    assert run["shoulder"][0] == 0.5
+    assert any("shoulder at 0.5" in w for w in run.report)
+    assert lw.simulate(robot, 0.1, initial={"shoulder": 0.7})["shoulder"][0] == 0.7
 
 
 def test_limits_of_ones_own_are_kept_by_a_text() -> None:

@@ -38,6 +38,7 @@ from linkwright.simulation.native.driver import FIELDS
 from linkwright.simulation.native.guards import KEPT, MEMORY, followed
 from linkwright.simulation.native.machine import slot_runs
 from linkwright.system.forms import LIMIT
+from linkwright.system.phases import DEPTH
 
 _INCLUDES = ("ctype", "stdio", "stdlib", "time")
 _POSIX = (
@@ -233,6 +234,16 @@ def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
     yield f"#define SIM_DEFAULT_STEP {float(timing.step)!r}"
     yield f"#define SIM_DEFAULT_STOP {float(timing.until)!r}"
     yield f"#define SIM_DEFAULT_EVERY {float(timing.every)!r}"
+    if content.ranges:
+        yield f"#define SIM_LONGEST {content.longest!r} /* step for the end stops of joints, s */"
+        yield f"#define SIM_DEPTH {DEPTH!r} /* how far beyond an end stop a joint may start */"
+        yield "/* coordinates with end stops: the place, where these are */"
+        yield "struct sim_range { int at; double lower, upper; };"
+        yield f"static const struct sim_range sim_ranges[{len(content.ranges)}] = {{"
+        for at, *ends in content.ranges:
+            low, high = (repr(e).replace("inf", "INFINITY") for e in ends)
+            yield f"    {{{at}, {low}, {high}}},"
+        yield "};"
     yield f"#define SIM_TICK_SECONDS {phases.tick_seconds if content.sampled else 0.0!r}"
     yield f"static const char *const sim_name = {c_string(name)};"
     yield f"static const char *const sim_about = {c_string(about(content))};"

@@ -6,6 +6,7 @@ tables of everything that users see: parameters, inputs, initial values, channel
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,6 +92,23 @@ class Content:
     relations: tuple[str, ...]  # names of the relations of position
     closure: Program | None  # the relations of position and their Jacobian, or None
     fuse: bool  # whether products and sums round once
+
+    @property
+    def longest(self) -> float:
+        """How long a step may be for the end stops of joints, s."""
+        return float((self.phases.meta or {}).get("stops", {}).get("longest", math.inf))
+
+    @property
+    def ranges(self) -> list[tuple[int, float, float]]:
+        """Between which end stops coordinates start: places in x, lower and upper."""
+        ranges = (self.phases.meta or {}).get("stops", {}).get("ranges", {})
+        found = []
+        for i, signal in enumerate(self.phases.x):
+            if signal.name in ranges:
+                low, high = ranges[signal.name]
+                lower, upper = (-math.inf if low is None else low), high
+                found.append((i, lower, math.inf if upper is None else upper))
+        return found
 
     @property
     def mechanism(self) -> Mechanism:

@@ -8,6 +8,7 @@ starts.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
@@ -19,6 +20,7 @@ from linkwright.codegen.content import Content, InputItem, OutputChannel
 from linkwright.codegen.documentation import documentation, origin
 from linkwright.program import Program, lower
 from linkwright.system.forms import LIMIT
+from linkwright.system.phases import DEPTH
 
 _ABOUT = (
     "Run with `python3 NAME.py [PARSFILE] [-e ECHO] [-o OUTPUT]`; `--help` says more.",
@@ -164,11 +166,20 @@ def _tables(content: Content, name: str, common: Sequence[str]) -> Iterable[str]
     yield "    },"
     yield f"    {len(phases.d) - len(content.memory)},"
     yield f"    {LIMIT},"
+    yield f"    {_number(content.longest)},"
+    yield f"    {DEPTH!r},"
+    rows = ("".join(f"{_number(e)}, " for e in row).rstrip(", ") for row in content.ranges)
+    yield f"    [{', '.join(f'({row})' for row in rows)}],"
     yield ")"
     yield ""
     yield 'if __name__ == "__main__":'
     yield "    sys.exit(main(MODEL, sys.argv[1:]))"
     yield ""
+
+
+def _number(value: float) -> str:
+    text = repr(abs(value)) if math.isfinite(value) else "math.inf"
+    return f"-{text}" if value < 0 else text
 
 
 def _item_table(items: Sequence[InputItem]) -> Iterable[str]:

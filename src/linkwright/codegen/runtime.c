@@ -731,6 +731,21 @@ static double sim_time(void)
     return sim_seconds(sim_run.k);
 }
 
+#ifdef SIM_LONGEST
+/* Refuse to start a joint so far beyond its end stop that this would fling it. */
+static void sim_check_ranges(void)
+{
+    size_t i;
+    for (i = 0; i < sizeof sim_ranges/sizeof *sim_ranges; ++i) {
+        const double at = sim_run.x[sim_ranges[i].at];
+        if (at < sim_ranges[i].lower - SIM_DEPTH || at > sim_ranges[i].upper + SIM_DEPTH) {
+            sim_die(SIM_WRONG, "start within the range of the joint, not beyond its end stop: ",
+                    sim_coordinates[sim_ranges[i].at].name);
+        }
+    }
+}
+#endif
+
 /* Stand at the start of a run. */
 static void sim_begin(void)
 {
@@ -741,6 +756,11 @@ static void sim_begin(void)
     sim_run.end = whole ? INFINITY : sim_stop;
     sim_run.tick_seconds = tick;
     sim_run.step_size = sim_step;
+#ifdef SIM_LONGEST
+    if (sim_step > SIM_LONGEST) {
+        sim_run.step_size = SIM_LONGEST;
+    }
+#endif
     sim_run.every = (int64_t)sim_every;
     sim_run.seed = (uint64_t)sim_seed;
     sim_run.row_count = sim_run.log_rows = INT64_MAX;
@@ -908,6 +928,9 @@ int main(int argc, char **argv)
     sim_prepare();
 #ifdef SIM_HAS_CLOSURE
     sim_assemble(sim_run.x);
+#endif
+#ifdef SIM_LONGEST
+    sim_check_ranges();
 #endif
 #ifdef SIM_HAS_GUARDS
     sim_remember();

@@ -92,6 +92,9 @@ class Model:
     steps: Mapping[str, tuple[int, Callable[..., tuple[list[float], ...]]]]
     guarding: int
     limit: float
+    longest: float
+    depth: float
+    ranges: Sequence[tuple[int, float, float]]
 
 
 class Simulation:
@@ -323,6 +326,13 @@ class Simulation:
         if model.relations:
             self.assemble(q)
         driver.x = [*q.tolist(), *u.tolist(), *states.tolist()]
+        for at, lower, upper in model.ranges:
+            if not lower - model.depth <= driver.x[at] <= upper + model.depth:
+                raise Stop(
+                    WRONG,
+                    "start within the range of the joint, not beyond its end stop: "
+                    + model.coordinates[at].name,
+                )
         driver.d = memory.tolist()
         self.remember(driver)
         self.show(driver)
@@ -331,7 +341,8 @@ class Simulation:
         whole = abs(near * tick - self.stop) <= 1e-9 * self.stop
         driver.until = near if whole else math.floor(self.stop / tick) + 1
         driver.end = math.inf if whole else self.stop
-        driver.step_size, driver.every, driver.seed = self.step, int(self.every), int(self.seed)
+        driver.step_size = min(self.step, model.longest)
+        driver.every, driver.seed = int(self.every), int(self.seed)
         return driver
 
     def show(self, driver: RunMemory) -> None:

@@ -85,14 +85,14 @@ def run_metadata(
         "set": dict(given),
         "start": dict(start),
     }
-    if words := method_notes(phases, settings.chosen):
+    if words := [*method_notes(phases, settings.chosen), *settings.step_notes(phases)]:
         about["notes"] = [*about.get("notes", ()), *words]
     return about
 
 
 def told_meta(phases: Phases) -> dict[str, Any]:
     """Return what recordings report a System, without what only the end of a run asks for."""
-    private = ("report", "poles", "rotations")
+    private = ("report", "poles", "rotations", "stops")
     return {k: v for k, v in (phases.meta or {}).items() if k not in private}
 
 

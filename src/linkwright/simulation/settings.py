@@ -148,7 +148,7 @@ class RunSettings:
         return Settings(
             made.chosen,
             ticks,
-            phases.tick_seconds if made.step is None else float(made.step),
+            min(phases.tick_seconds if made.step is None else made.step, self.longest(phases)),
             int(made.every) if phases.output is not None else 0,
             max(made.tolerance, 2.3e-14),
             1e-3 * made.tolerance if made.absolute is None else made.absolute,
@@ -156,6 +156,27 @@ class RunSettings:
             end=end,
             scaled=made.absolute is None,
         )
+
+    def longest(self, phases: Phases) -> float:
+        """Return how long a step may be for the end stops of joints, s; adaptive ones may be any.
+
+        >>> from linkwright.system import System
+        >>> RunSettings(method="rk4").longest(System(name="s").phases())
+        inf
+        """
+        stops = (phases.meta or {}).get("stops", {})
+        return math.inf if self.chosen.adaptive else float(stops.get("longest", math.inf))
+
+    def step_notes(self, phases: Phases) -> list[str]:
+        """Return what is to be said of steps that are shorter than asked for, in sentences."""
+        step = phases.tick_seconds if self.step is None else self.step
+        longest = self.longest(phases)
+        if step <= longest:
+            return []
+        return [
+            f"steps of {step:g} s are too long for the end stops of joints: they were taken in "
+            f"parts of {longest:.2g} s or less (limits=False leaves the stops out)"
+        ]
 
     def metadata(self) -> dict[str, Any]:
         """Return what a recording says of these settings."""

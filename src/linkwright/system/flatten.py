@@ -21,7 +21,7 @@ from linkwright.equations import Equations, derive
 from linkwright.equations.description import meanings
 from linkwright.equations.energy import energy_outputs
 from linkwright.equations.formulations import QUICK
-from linkwright.equations.joint_stops import run_notes, stop_loads
+from linkwright.equations.joint_stops import run_facts, run_notes, stop_loads
 from linkwright.equations.poles import poles
 from linkwright.equations.reactions import load_on_branch
 from linkwright.mechanism import Body, Force, Mechanism, Moment
@@ -201,6 +201,7 @@ def flatten(
             "drives": told_drives(system),
             **({"display": shown.name} if (shown := system.mechanism.display) is not MKS else {}),
             **({"limits": True} if system.mechanism.ranges else {}),
+            **({"stops": facts} if (facts := _stop_facts(system)) else {}),
             **({"jumps": True} if ticks or any(not e.guard for e in event_list) else {}),
             **({"follows": follows} if follows else {}),
             **({"notes": list(notes)} if (notes := _notes(system)) else {}),
@@ -593,6 +594,10 @@ def _poles(mechanism: Mechanism) -> list[list[Any]]:
 
 def _rotations(body: Body) -> int:
     return sum(len(b.rotations) for b in body.ancestors())
+
+
+def _stop_facts(system: System) -> dict[str, Any]:
+    return {} if system.equations else run_facts(system.mechanism)
 
 
 def _notes(system: System) -> tuple[str, ...]:

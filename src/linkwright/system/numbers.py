@@ -18,6 +18,7 @@ from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.base.errors import nearest, suggestion
 from linkwright.blocks import BlockError, Foreign, checked
 from linkwright.equations.closure import Relations, assemble
+from linkwright.equations.joint_stops import starts_in_range
 from linkwright.equations.reactions import told_reactions
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
@@ -149,6 +150,8 @@ def beginnings(
     _refuse_unknown(system, system.initial, [*own, *at], "state")
     if own:
         given = {name: v for name, v in system.initial.items() if name in own}
+        if system.equations is None:
+            given = {**starts_in_range(m, report), **given}
         known = {name: v for name, v in system.values.items() if name in {*m.parameters, *m.inputs}}
         all_known = {**m.values, **known}
         start_of = assemble(mechanism, given, all_known, time=time, relations=relations)

@@ -50,6 +50,9 @@ TICK_ARRAYS = (*ARRAYS, "k", "n")
 
 BEFORE = 1e-120
 """How far from zero, on its own side, an event begins that may happen at the start."""
+DEPTH = 0.05
+"""How far beyond its end stop a joint may start, rad or m: it would leave it at 0.37 w = 37 1/s
+times that (`linkwright.equations.joint_stops`)."""
 GUARD = "guard."
 """What the names of guards and of what they remember begin with."""
 

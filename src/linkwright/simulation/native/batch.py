@@ -28,7 +28,7 @@ from linkwright.recording.transfer import Transferable
 from linkwright.simulation.described import told_meta
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine
-from linkwright.simulation.native.named import names_of, put_named
+from linkwright.simulation.native.named import names_of, put_named, refuse_beyond
 from linkwright.simulation.native.session import Outcome
 from linkwright.simulation.settings import BATCH, RunSettings, settings_of
 from linkwright.system.phases import Phases, Signal, of_guard
@@ -229,6 +229,7 @@ def run_batch(
     if numbers is not None:
         machine.put_whole("run_number", np.asarray(numbers).astype(np.uint64))
     put_named(machine, phases, initial or {}, values or {}, inputs or {})
+    refuse_beyond(machine, phases)
     machine.prepare()
     machine.remember()
     drive(machine, threads, progress)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from linkwright.base.errors import Error, suggestion
 from linkwright.simulation.executors import Executor
-from linkwright.system.phases import Phases, Signal
+from linkwright.system.phases import DEPTH, Phases, Signal
 
 _ROUNDING = 1e-16
 
@@ -50,6 +51,26 @@ def put_named(
         tolerances = machine.rows_of("c")
         tolerances[:, 2] = np.where(size > _ROUNDING, size, 1.0)
         machine.put("c", tolerances)
+
+
+def refuse_beyond(machine: Executor, phases: Phases) -> None:
+    """Refuse to start a joint so far beyond its end stop that this would fling it."""
+    ranges = (phases.meta or {}).get("stops", {}).get("ranges", {})
+    at = machine.rows_of("x")
+    for i, signal in enumerate(phases.x):
+        low, high = ranges.get(signal.name, (None, None))
+        lower, upper = (-math.inf if low is None else low), (math.inf if high is None else high)
+        beyond = np.maximum(lower - at[:, i], at[:, i] - upper)
+        deepest = int(beyond.argmax())
+        if beyond[deepest] > DEPTH:
+            end = lower if at[deepest, i] < lower else upper
+            unit = "" if signal.unit == "?" else f" {signal.unit}"
+            raise Error(
+                f"{signal.name!r} starts at {at[deepest, i]:.6g}{unit}, beyond its end stop at "
+                f"{end:.6g}{unit}, which would fling it back",
+                remedy="start within the range, or run without the limits of joints "
+                "(limits=False, --no-limits)",
+            )
 
 
 def unknown(phases: Phases, name: str, known: Mapping[str, object], kind: str) -> Error:

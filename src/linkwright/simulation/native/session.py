@@ -25,7 +25,7 @@ from linkwright.simulation.native import tables
 from linkwright.simulation.native.called import SlotFunction
 from linkwright.simulation.native.fallbacks import Fallback, SessionPlace
 from linkwright.simulation.native.machine import Array
-from linkwright.simulation.native.named import names_of, put_named, unknown
+from linkwright.simulation.native.named import names_of, put_named, refuse_beyond, unknown
 from linkwright.simulation.native.pace import Pace
 from linkwright.simulation.native.tables import LOG, WHOLE
 from linkwright.simulation.settings import RunSettings, settings_of
@@ -129,6 +129,7 @@ class Session:
         self.machine: Executor = allocate(asked.executor, phases, native, rows=rows)
         self.machine.put_whole("run_number", run)
         put_named(self.machine, phases, initial or {}, values or {}, inputs or {})
+        refuse_beyond(self.machine, phases)
         self.machine.prepare()
         self.machine.remember()
         self._machines: list[tuple[Program, Executor]] = [(phases.derivative, self.machine)]
