@@ -383,6 +383,8 @@ def cascaded(
     cascade: drives.Cascade,
     push: str = "0",
     sensors: dict[str, lw.Block] | None = None,
+    amplifier: drives.Amplifier | None = None,
+    until: float = 1.5,
 ) -> lw.Run:
     """Return a run of a pendulum that follows a sine, with a torque on it."""
     m = lw.Mechanism("pendulum")
@@ -391,13 +393,13 @@ def cascaded(
     s = lw.System(m)
     gear = drives.Elastic(50, stiffness=5000, damping=5)
     servo = drives.Servo(cascade, motor, gear, inertia=0.37)
-    drive = drives.Drive(m, "rod", drives.Ideal(limit=48), motor, gear)
+    drive = drives.Drive(m, "rod", amplifier or drives.Ideal(limit=48), motor, gear)
     _, member = drives.attach(s, drive, servo, sensors=sensors)
     s.connect("0.3*sin(4*t)", member.reference)
     load = lw.Element("load", m)
     load.effort("tau", "rod", push)
     s.add(load)
-    return lw.simulate(s, 1.5, tolerance=1e-8)
+    return lw.simulate(s, until, tolerance=1e-8)
 
 
 @pytest.mark.parametrize("motor", [MOTOR, SYNCHRONOUS], ids=["dc", "pmsm"])
@@ -408,6 +410,24 @@ def test_a_cascade_follows_a_motion(motor: drives.Motor) -> None:
     if motor is SYNCHRONOUS:
         assert np.abs(run["drive.motor.i_d"])[late].max() < 0.05
         assert np.abs(run["drive.motor.i_q"]).max() > 1
+
+
+@pytest.mark.parametrize("motor", [MOTOR, SYNCHRONOUS], ids=["dc", "pmsm"])
+def test_a_cascade_sets_itself_for_the_gain_of_its_amplifier(motor: drives.Motor) -> None:
+    """The motion is the same, whatever the gain; one that turns the sign is refused."""
+    cascade = drives.Cascade(10_000, 2_000, 1_000)
+    wanted, weak, strong = (
+        cascaded(motor, cascade, amplifier=drives.Ideal(gain, limit=48), until=0.3)
+        for gain in (1.0, 0.1, 10.0)
+    )
+    assert np.abs(wanted["rod"]).max() > 0.1
+    for run in (weak, strong):
+        assert run["rod"] == pytest.approx(wanted["rod"], abs=1e-6)
+    servo = drives.Servo(cascade, motor, amplifier=drives.PWM(48, 20e3, gain=10))
+    assert isinstance(servo.controller, drives.Cascade)
+    assert servo.controller.amplifier_gain == 10
+    with pytest.raises(lw.Error, match="an amplifier with a gain above zero, not -2"):
+        drives.Servo(cascade, motor, amplifier=drives.Ideal(-2.0))
 
 
 @pytest.mark.parametrize("amplifier", [drives.PWM(48, 20e3), drives.Ideal(4, limit=48)])

@@ -78,7 +78,7 @@ def in_the_tree(joint: Joint) -> Mechanism:
 def in_a_loop(joint: Joint) -> Mechanism:
     m = Mechanism("loop")
     arm = crank(m)
-    load = m.body("load", joint=Free("zxy"), **LOAD)
+    load = m.body("load", joint=Free("xyz"), **LOAD)  # zxy would go through its pole
     m.close_loop("hinge", m.point("seat", arm, (1, 0, 0)), load, joint)
     watched(m, load)
     return m

@@ -63,6 +63,8 @@ FAINT = 1e-100
 """The size of an event that has had none yet."""
 NEAR, LEAST = 1.5e-14, 1e-15
 """How far inside of a step its ends are looked at: of the time, and in s."""
+WITHIN = 0.999
+"""Up to which part of a step a sample lies inside, so that its error counts."""
 LOW, HIGH, TRIES, WANTED, FULL, STAGE, HOVERS, MEMORY = range(8)
 """Places in the memory of a run that follows events, before what is kept of each of them."""
 KEPT = 4
@@ -274,6 +276,7 @@ def try_step(run: RunMemory, goal: float, size: float) -> None:
     if not run.single:
         h = h if active else 0.0
     run.h = h
+    run.fitted = 0
 
     # there, and whether it counts
     if run.adaptive:
@@ -296,6 +299,11 @@ def try_step(run: RunMemory, goal: float, size: float) -> None:
         reached = goal if last else s + h
         behind = reached + hop
         reached = behind if behind < goal else goal
+        if run.dense:
+            run.taken = fits(run, begin, s, reached, h) and run.taken
+            if not some(run.taken):
+                refuse(run, t, active)
+                return
     elif rarely(some(not last)):
         reached = goal if last else s + h
     due = seconds(run, run.target)
@@ -414,6 +422,9 @@ def propose(run: RunMemory, h: Lanes, last: Mask, hop: Lanes) -> None:
     proposed before is not forgotten.
     """
     longer = h * run.e[1]
+    if run.dense and run.fitted != 0:
+        most = h * run.fit[0]
+        longer = longer if longer < most else most
     cut = last or hop > 0.0
     limit: Lanes = INFINITY
     if run.looked != 0:
@@ -428,14 +439,12 @@ def propose(run: RunMemory, h: Lanes, last: Mask, hop: Lanes) -> None:
 def record_inside(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lanes) -> None:
     """Interpolate the samples that lie inside the step, those at its end left out."""
     if run.every != 0:
-        known = 0
         while run.sample < run.target:
             at = (run.sample - run.start) * run.tick_seconds
             if not at < reached:
                 break
-            if known == 0 and has(run, "curve"):
+            if run.fitted == 0 and has(run, "curve"):
                 know_curve(run, begin + s)
-            known = 1
             run.theta = (at - s) / h
             run.t = begin + at
             interpolate(run)
@@ -445,18 +454,44 @@ def record_inside(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lan
             record(run, run.z)
 
 
+def fits(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lanes) -> Mask:
+    """Return whether samples inside a step are as good as the step; else try a shorter one.
+
+    At worst it ends at the first of them. A try around an event counts whatever its error is.
+    """
+    good: Mask = True
+    if run.every != 0 and has(run, "curve"):
+        at = (run.sample - run.start) * run.tick_seconds
+        part = at - s
+        inside = part > 0.0 and part < h * WITHIN and at < reached
+        if run.followed != 0:
+            inside = inside and run.m[WANTED] == 0.0
+        if inside and run.sample < run.target:
+            know_curve(run, begin + s)
+            if run.fit[0] < 0.9:
+                good = False
+                shorter = h * run.fit[0]
+                run.proposed = shorter if shorter > part else part
+                run.rejected += 1
+    return good
+
+
 def know_curve(run: RunMemory, t: Lanes) -> None:
     """Compute the coefficients of the interpolant of a step that began at a time.
 
-    Those of dop853 take three more evaluations.
+    Those of dop853 take three more evaluations. They come with the factor by which a step may be
+    longer for their error.
     """
+    start = run.t
     run.t = t
     evaluate(
         run,
         "curve",
-        (run.x, run.d, run.w, run.t, run.h, run.f, run.y, run.y_f, run.r),
-        (run.curve,),
+        (run.x, run.d, run.w, run.t, run.h, run.f, run.c, run.y, run.y_f, run.r),
+        (run.curve, run.fit),
     )
+    run.t = start
+    run.fitted = 1
 
 
 def interpolate(run: RunMemory) -> None:
@@ -871,7 +906,7 @@ class RunMemory:
         # where it stands
         self.k = self.start = self.target = self.in_gap = self.j = self.grid = 0
         self.cursor = self.sample = self.steps = self.rejected = self.detail = 0
-        self.slope_known = self.events_known = self.looked = self.refusals = 0
+        self.slope_known = self.events_known = self.looked = self.refusals = self.fitted = 0
         self.watched, self.finished = 1, -1
         self.uncut = self.taken = True
         self.tick_count, self.due = len(ticks), [tick.offset for tick in ticks]
@@ -885,7 +920,7 @@ class RunMemory:
         self.x, self.d, self.w = (no_numbers() for _ in range(3))
         self.y, self.y_f, self.f, self.z, self.z_new, self.o = (no_numbers() for _ in range(6))
         self.r, self.curve = no_numbers(), no_numbers()
-        self.e, self.ahead, self.pace = [0.0] * 3, [0.0] * 2, [0.0] * 2
+        self.e, self.ahead, self.pace, self.fit = [0.0] * 3, [0.0] * 2, [0.0] * 2, [0.0]
         self.calm, self.verdict = [0.0], [0.0] * 5
         self.n = [0.0] * (2 * max((tick.stream_count for tick in ticks), default=0))
         self.events = len(crossings)

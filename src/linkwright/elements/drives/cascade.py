@@ -47,6 +47,9 @@ class Cascade(Controller):
         pairs: pairs of poles of a motor with two windings; 0 for one winding.
         along: inductance along the magnets, H, for the speed's voltage.
         across: inductance across the magnets, H.
+        amplifier_gain: volts of the amplifier for each unit of the command, by which a current loop
+            that is left open and voltages that are known ahead are divided; by default that of the
+            servo's amplifier, else 1.
 
     >>> Cascade(current=10_000, speed=2_000, position=1_000).rate
     10000
@@ -72,6 +75,7 @@ class Cascade(Controller):
     pairs: float | None = amount("1", default=None, least=0.0)
     along: float | None = amount("H", default=None, least=0.0)
     across: float | None = amount("H", default=None, least=0.0)
+    amplifier_gain: float | None = amount("1", default=None, nonzero=True)
 
     @property
     def rate(self) -> float | None:
@@ -99,9 +103,24 @@ class Cascade(Controller):
             found.append(round(count))
         return found[0], found[1]
 
-    def tuned(self, motor: Motor | None, train: Train | None, inertia: float | None) -> Cascade:
-        """Return it with what was left open set for a motor, a train and a load."""
+    def tuned(
+        self,
+        motor: Motor | None,
+        train: Train | None,
+        inertia: float | None,
+        amplifier: Amplifier | None = None,
+    ) -> Cascade:
+        """Return it with what was left open set for a motor, a train, a load and an amplifier."""
         found: dict[str, float] = {}
+        boost = self.amplifier_gain
+        if boost is None:
+            boost = float(getattr(amplifier, "gain", 1.0))
+        if boost <= 0 and None in (self.current_gain, self.current_integral):
+            raise misfit(
+                "a Cascade sets its current loop for an amplifier with a gain above zero, "
+                f"not {boost:g}",
+                "give the amplifier another gain",
+            )
         if motor is not None:
             ratio = 1.0 if train is None else train.ratio
             load = motor.J if inertia is None else inertia / ratio**2
@@ -109,14 +128,15 @@ class Cascade(Controller):
             kt, fast = float(motor.kt), 2 * math.pi * self.current / 20
             slow = 2 * math.pi * self.speed / 40
             found = {
-                "ratio": ratio, "kt": kt, "inertia": motor.J + load, "current_gain": L * fast,
-                "current_integral": R * fast, "speed_gain": (motor.J + load) * slow / kt,
+                "ratio": ratio, "kt": kt, "inertia": motor.J + load,
+                "current_gain": L * fast / boost, "current_integral": R * fast / boost,
+                "speed_gain": (motor.J + load) * slow / kt,
                 "pairs": motor.pairs if isinstance(motor, PMSM) else 0.0,
             }  # fmt: skip
             if isinstance(motor, PMSM):
                 found |= {"along": motor.Ld, "across": motor.Lq}
         found = {
-            "along": 0.0, "across": 0.0, **found,
+            "along": 0.0, "across": 0.0, "amplifier_gain": boost, **found,
             "position_gain": 2 * math.pi * self.position / 200,
             "speed_time": 4 / (2 * math.pi * self.speed / 40),
         }  # fmt: skip
@@ -226,7 +246,11 @@ class Cascade(Controller):
         p, kt, Ld, Lq = sheet.numbers("pairs", "kt", "along", "across")
         d, q, w = measured("motor.i_d"), measured("motor.i_q"), measured("motor.speed")
         ahead = p * w * (Ld * d) + kt / 1.5 * w
-        along = self._current(sheet, as_expr(0), d, -p * w * Lq * q, "_d")
+        back = -p * w * Lq * q
+        if self.amplifier_gain != 1:
+            (boost,) = sheet.numbers("amplifier_gain")
+            ahead, back = ahead / boost, back / boost
+        along = self._current(sheet, as_expr(0), d, back, "_d")
         return along, self._current(sheet, current, q, ahead, "_q")
 
     def _current(
@@ -237,7 +261,7 @@ class Cascade(Controller):
         gain, grow = sheet.numbers("current_gain", "current_integral")
         error = wanted - current
         whole = block.discrete_state(f"voltage.integral{axis}")
-        free = gain * error + whole + ahead
+        free = block.intermediate(gain * error + whole + ahead)
         asked = free
         if self.voltage_limit is not None:
             (limit,) = sheet.numbers("voltage_limit")

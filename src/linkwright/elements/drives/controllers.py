@@ -42,8 +42,14 @@ class Controller(DrivePart):
                 "give another motor, or another controller",
             )
 
-    def tuned(self, motor: Motor | None, train: Train | None, inertia: float | None) -> Self:
-        """Return it with all that it left open set for a motor, a train and a load."""
+    def tuned(
+        self,
+        motor: Motor | None,
+        train: Train | None,
+        inertia: float | None,
+        amplifier: Amplifier | None = None,
+    ) -> Self:
+        """Return it with all that it left open set for a motor, a train, a load, an amplifier."""
         return self
 
     def within(self, amplifier: Amplifier | None, axes: tuple[str, ...]) -> Self:

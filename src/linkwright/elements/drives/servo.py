@@ -24,8 +24,9 @@ class Servo(Block):
             of its own runs at that alone.
         motor: that is driven, to tune what the controller leaves open and to know its windings.
         train: that is driven.
-        amplifier: that is commanded: a `Cascade` without a limit of its own takes its limit; by
-            default that of the drive to which `attach` connects it.
+        amplifier: that is commanded: a `Cascade` without a limit of its own takes its limit, and
+            gains that it leaves open are for its gain; by default that of the drive to which
+            `attach` connects it.
         inertia: of the load that the controller is tuned for, kg*m^2 at the joint; as much as the
             rotor's there by default.
         latency: instants from the measurement to the command.
@@ -61,7 +62,7 @@ class Servo(Block):
             raise DriveError(
                 f"the servo {name!r} has no rate", remedy="give rate=..., in hertz", code="R415"
             )
-        tuned = controller.tuned(motor, train, inertia)
+        tuned = controller.tuned(motor, train, inertia, amplifier)
         if motor is not None:
             tuned.refuse_motor(motor)
         axes = motor.axes if motor is not None else tuned.axes or ("",)

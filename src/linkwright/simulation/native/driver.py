@@ -62,9 +62,17 @@ _COUNTS = (
 _SECONDS = ("tick_seconds", "end", "step_size", "smallest", "most", "often")
 _CELLS = ("t", "h", "number", "theta", "b", "s", "proposed", "stop", "why", "stale", "steps_taken")
 _WORDS = ("seed", "run_number")
-_OWN = {"left": INT, "looked": INT, "refusals": INT, "finished": INT, "uncut": MASK, "taken": MASK}
+_OWN = {
+    "left": INT,
+    "looked": INT,
+    "fitted": INT,
+    "refusals": INT,
+    "finished": INT,
+    "uncut": MASK,
+    "taken": MASK,
+}
 _ARRAYS = (
-    *("x", "d", "w", "n", "o", "y", "z", "z_new", "f", "y_f", "e", "r", "curve", "c"),
+    *("x", "d", "w", "n", "o", "y", "z", "z_new", "f", "y_f", "e", "r", "curve", "fit", "c"),
     *("g", "g_new", "g_mid", "count", "first", "turn", "turn_new", "top", "top_new", "change"),
     *("calm", "m", "m_new", "hit", "verdict", "fired", "ahead", "pace"),
 )

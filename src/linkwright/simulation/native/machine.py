@@ -533,6 +533,7 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         "e": 3,
         "c": 3,
         "r": made.rest,
+        "fit": 1,
         "curve": 6 * n if made.address("curve") else 0,
         **dict.fromkeys(("g", "g_new", "g_mid", "count", "first"), ne),
         **dict.fromkeys(("turn", "turn_new", "top", "top_new", "change"), watched),
