@@ -380,7 +380,7 @@ def test_loops_that_do_not_close_are_an_error(tmp_path: Path) -> None:
 def test_programs_stop_joints_at_their_limits_with_steps_of_any_size(tmp_path: Path) -> None:
     """As the library does, whatever STEP says; a start far beyond an end stop is rejected."""
     m = Robot(parse_urdf(ARM)).mechanism
-    m.set_initial(**START)
+    m.set_initial(START)
     m.set_timing(1.0, step=0.01, every=1)
     program = compiled(make_content(m, units="model"), tmp_path)
     program.run("-f", "final.par", "-o", "run.erd")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import linkwright as lw
 from linkwright.formats.origins import origin_of
 from linkwright.mechanism.provenance import named
+from linkwright.mechanism.shapes import Sphere
 from linkwright.mechanism.structure import structure_of
 from linkwright.scene.scene import scene_of
 from linkwright.simulation.native.session import Session
@@ -267,6 +269,99 @@ def test_a_snapshot_cannot_be_changed() -> None:
     assert (kept.values["k"], m.values["k"]) == (5.0, 5.0)
     assert not kept.with_outputs([]).outputs
     assert len(kept.with_loads(m.forces).forces) == 2 * len(kept.forces)
+
+
+def tables(m: lw.Mechanism) -> dict[str, Any]:
+    """All lists and dictionaries of a mechanism, but for points that bodies have by themselves."""
+    found = {n: copy(x) for n, x in vars(m).items() if isinstance(x, dict | list)}
+    del found["_points_of"]
+    return found
+
+
+BUILT: dict[str, Edit] = {
+    "actuate": lambda m: m.actuate("left"),
+    "armature": lambda m: m.armature("left", "new_inertia"),
+    "body": lambda m: m.body("more", parent="left", rotate="z", mass=1.0, inertia=0.1),
+    "close_loop": lambda m: m.close_loop("new", m.origin, "left", lw.Revolute("z")),
+    "collision_capsule": lambda m: m.collision_capsule("new", "left", "right", "new_radius"),
+    "constrain": lambda m: m.constrain("left_dot - new_ratio*right_dot"),
+    "constrain_distance": lambda m: m.constrain_distance(m.origin, "left", "new_length"),
+    "constrain_points": lambda m: m.constrain_points(m.origin, "left", "x"),
+    "constrain_position": lambda m: m.constrain_position("left - new_ratio*right"),
+    "defaults": lambda m: m.defaults(k=7.0),
+    "drive_strut": lambda m: m.drive_strut("new", m.origin, "left"),
+    "force": lambda m: m.force("new", "new_force", at="cart", along="x"),
+    "function": lambda m: m.function("new_function", abs),
+    "gravity": lambda m: m.gravity(along="x", g="new_g"),
+    "input": lambda m: m.input("new_input", 3.0, unit="N", doc="of a view"),
+    "large": lambda m: m.large("new_large"),
+    "limit": lambda m: m.limit("left", -1.0, 1.0),
+    "limit_cone": lambda m: m.limit_cone("hip", 0.5),
+    "moment": lambda m: m.moment("new", "new_moment", on="left", about="z"),
+    "nonzero": lambda m: m.nonzero("new_nonzero"),
+    "output": lambda m: m.output("new", "new_factor*cart", unit="m"),
+    "output_all": lambda m: m.output_all("coordinates"),
+    "parameter": lambda m: m.parameter("new_parameter", 1.0, unit="m", doc="of a view"),
+    "passive": lambda m: m.passive("left", friction="new_friction"),
+    "point": lambda m: m.point("new", None, ("new_length", 0, 0)),
+    "positive": lambda m: m.positive("new_positive"),
+    "prescribe": lambda m: m.prescribe("left", "new_rate*t"),
+    "rolling_contact": lambda m: m.rolling_contact("wheel", radius="new_radius"),
+    "sensor": lambda m: m.sensor("new", "gyro", "left"),
+    "set_files": lambda m: m.set_files(scene="new.toml"),
+    "set_initial": lambda m: m.set_initial(left="k/7"),
+    "set_platform": lambda m: m.set_platform("left"),
+    "set_timing": lambda m: m.set_timing(1.0, step=0.1),
+    "set_values": lambda m: m.set_values(k=9.0),
+    "shape": lambda m: m.shape("left", Sphere("new_radius")),
+    "small": lambda m: m.small("new_small"),
+    "state": lambda m: m.state("new_state", "-new_rate*new_state"),
+    "strut": lambda m: m.strut("new", "new_force", at="left"),
+}
+"""A call of each method that changes a mechanism."""
+
+
+def to_change() -> lw.Mechanism:
+    """A cart with two rods, a ball joint and a wheel."""
+    m = lw.Mechanism("swing")
+    m.body("cart", translate="x", mass="M")
+    for name in ("left", "right"):
+        m.body(name, parent="cart", rotate="z", mass=1.0, com=(0.4, 0, 0), inertia=0.01)
+    m.body("hip", joint=lw.Ball(), mass=1.0)
+    m.body("wheel", parent="cart", rotate="y", mass=1.0)
+    m.parameter("k", 5.0)
+    m.force("spring", "-stiff*x", at="cart", along="x")
+    m.set_initial(cart_dot="k/10")
+    return m
+
+
+def test_every_method_that_changes_a_mechanism_leaves_the_others_alone() -> None:
+    """What a view or a copy gets, or refuses, its mechanism and other views do not see."""
+    made = {n for n in dir(lw.Mechanism) if hasattr(getattr(lw.Mechanism, n), "builds")}
+    assert made == set(BUILT)
+    wrong, done, refused = [], set[str](), set[str]()
+    for name, call in BUILT.items():
+        m = to_change()
+        m.kinematics()
+        views = [m.with_values({"k": 7.0}), m.with_parts(), m.with_outputs([]), copy(m)]
+        views += [m.with_values({"k": 7.0}).with_values({"k": 8.0}), m.with_loads(m.forces)]
+        views += [m.with_loads(armatures={m.bodies["left"]: m.parameters["k"]})]
+        for k, view in enumerate(views):
+            others = [m, *(v for v in views if v is not view)]
+            before = [tables(x) for x in others]
+            try:
+                call(view)
+                done.add(name)
+            except lw.Error as error:  # it takes no parts
+                refused.add(str(error))
+            if [tables(x) for x in others] != before:
+                wrong.append(f"{name} of view {k}")
+    assert not wrong
+    own = ("another mechanism", "needs a", "in use already")
+    assert not [words for words in refused if not any(x in words for x in own)]
+    assert len(done) > 20, sorted(set(BUILT) - done)
+    for call in BUILT.values():  # the calls are right where there is no view
+        call(to_change())
 
 
 def test_a_view_takes_no_parts() -> None:

@@ -135,6 +135,9 @@ class Mechanism(Shown):
         self.ground = Body("n", self, None, Joint(), frame, none, (), (), ZERO_VECTOR, ZERO)
         self.origin = self.point_of(self.ground, (0, 0, 0), "o")
 
+    def __copy__(self) -> Mechanism:
+        return structure.copy_of(self)
+
     def __repr__(self) -> str:
         counts = [
             (len(self.bodies), "body", "bodies"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from linkwright.algebra.units import Amount, by_name
 from linkwright.algebra.walk import postorder
 from linkwright.base.arguments import worded
 from linkwright.mechanism.parts import Body, Constraint, Force, Moment, Output, Range, State
-from linkwright.mechanism.scope import MechanismScope
 from linkwright.mechanism.shapes import Shape
 from linkwright.mechanism.transactions import TABLES
 
@@ -272,14 +271,29 @@ def extensible(m: Mechanism) -> Mechanism:
     for name in TABLES:
         table = getattr(m, name)
         setattr(view, name, dict(table) if isinstance(table, Mapping) else list(table))
-    view._points_of = {body: dict(points) for body, points in m._points_of.items()}
-    view.scope, view._tables_of = MechanismScope(view), view
+    view._tables_of = view
     return view
 
 
 def _copied(m: Mechanism) -> Mechanism:
     view = copy.copy(m)
     view._kinematics, view.is_frozen = None, False
+    return view
+
+
+def copy_of(m: Mechanism) -> Mechanism:
+    """Return a copy with tables of its own; those of a frozen one cannot change, and are shared.
+
+    It belongs to the mechanism of which it is a copy, and takes no bodies.
+    """
+    view = object.__new__(type(m))
+    view.__dict__.update(m.__dict__)
+    for name in (*TABLES, "variables", "files"):
+        table = getattr(m, name)
+        if isinstance(table, dict | list):
+            setattr(view, name, table.copy())
+    view._points_of = {body: dict(points) for body, points in m._points_of.items()}
+    view.scope = replace(m.scope, mechanism=view)
     return view
 
 

@@ -85,7 +85,9 @@ def builder(method: Method) -> Method:
                 raise
             raise found from error
 
-    return at_home(call, method)
+    made = at_home(call, method)
+    made.__dict__["builds"] = True
+    return made
 
 
 def _sizes(mechanism: Any) -> list[int]:
