@@ -11,6 +11,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.base.errors import InputError
+from linkwright.cli import main
 from linkwright.formats.sl.header import without_comments
 from linkwright.lab.sources import lab_config, shipped_folder
 from tests.seeds import cases, seldom
@@ -82,3 +83,20 @@ def test_one_number_of_gravity_acts_downward(tmp_path: Path) -> None:
         for line, z in (("setG 3.7", -3.7), ("setG -1", 1.0), ("setG 0 0 -2", -2.0)):
             lab.do(line)
             assert lab.gravity.tolist() == [0.0, 0.0, z]
+
+
+def test_a_key_that_is_misspelled_fails_the_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The reader says what may be meant, and the command leaves with 1."""
+    key = (
+        "{{{{jointID,{{ID=1}}}},{{jointAxis,{{0,0,1}}}},{{{},{{0,0,0.5}}}},{{mass,2}},"
+        "{{inertia,{{{{1,0,0}},{{0,1,0}},{{0,0,1}}}}}}}}"
+    )
+    good, bad = tmp_path / "good.dyn", tmp_path / "bad.dyn"
+    for path, word in ((good, "translation"), (bad, "translatoin")):
+        path.write_text(key.format(word) + "\n")
+    codes = [main(["model", "check", str(path)]) for path in (good, bad)]
+    told = capsys.readouterr()
+    assert codes == [0, 1], told.out + told.err
+    assert "not a key of SL's manual; did you mean translation?" in told.out + told.err

@@ -84,7 +84,10 @@ def _outcome(
     next: str = "",  # noqa: A002 - as in `CommandResult`
     **more: Any,
 ) -> CommandResult:
-    """Return what was found out about a file; its exit code is 1 where an error is left."""
+    """Return what was found out about a file; its exit code is 1 where an error is left.
+
+    A key that its format does not have is one, too.
+    """
     left = findings if left is None else left
     data = {
         "facts": [{"what": label, "is": text} for label, text in facts],
@@ -106,6 +109,7 @@ def _outcome(
         for found in findings
     ]
     bad = any(found.severity == "error" for found in left)
+    bad = bad or any(entry.mistake for entry in more.get("not_read", ()))
     return CommandResult(data, [*labeled(facts), state], lines, next=next, code=int(bad))
 
 

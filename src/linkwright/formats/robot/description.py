@@ -148,12 +148,16 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Something in a file that was not used: what it was, the line where it first stood, why."""
+    """Something in a file that was not used: what it was, the line where it first stood, why.
+
+    It is a `mistake` where the format has no such thing, so that something else may be missing.
+    """
 
     what: str
     line: int
     why: str = "not used"
     count: int = 1
+    mistake: bool = False
 
     @property
     def words(self) -> str:

@@ -15,17 +15,21 @@ class Leftovers:
     >>> left = Leftovers()
     >>> left.add("<gazebo>", 4, "for another simulator")
     >>> left.add("<gazebo>", 9)
-    >>> left.entries()
-    (Ignored(what='<gazebo>', line=4, why='for another simulator', count=2),)
+    >>> [entry.words for entry in left.entries()]
+    ['<gazebo> (2 times, first in line 4): for another simulator']
     """
 
     found: dict[str, Ignored] = field(default_factory=dict)
 
-    def add(self, what: str, line: int = 0, why: str = "not used") -> None:
+    def add(
+        self, what: str, line: int = 0, why: str = "not used", *, mistake: bool = False
+    ) -> None:
         """Note one thing that was left out."""
         known = self.found.get(what)
         self.found[what] = (
-            Ignored(what, line, why) if known is None else replace(known, count=known.count + 1)
+            Ignored(what, line, why, mistake=mistake)
+            if known is None
+            else replace(known, count=known.count + 1)
         )
 
     def rest(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from linkwright.base.errors import InputError
+from linkwright.base.errors import InputError, nearest
 from linkwright.base.files import integer
 from linkwright.formats.robot.description import Mass, Place, Rotation, Triple
 from linkwright.formats.robot.omissions import Leftovers
@@ -134,7 +134,10 @@ def _fields(braces: Braces, file: str, left: Leftovers) -> dict[str, Braces | Br
                 remedy="put braces around several",
             )
         if key not in _KEYS:
-            left.add(f"{{{key[:40]}}}", item.line, "not a key of SL's manual")
+            near = nearest(key, _KEYS)
+            meant = f"; did you mean {near}?" if near else ""
+            words = f"not a key of SL's manual{meant}"
+            left.add(f"{{{key[:40]}}}", item.line, words, mistake=True)
         elif key in fields:
             raise InputError(
                 f"{key!r} is given twice in one entry", file=file or None, line=item.line
