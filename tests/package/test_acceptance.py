@@ -81,6 +81,20 @@ def test_lines_that_are_met_in_another_way_are_those_known(title: str) -> None:
     assert told == DIFFERENT[title]
 
 
+CAPABILITIES = {"AUTOSIM": (56, ["part", "no"])}
+
+
+@pytest.mark.parametrize("document", CAPABILITIES)
+def test_capabilities_are_had_with_a_test_or_say_why_not(document: str) -> None:
+    count, missing = CAPABILITIES[document]
+    rows = tables()[f"Capabilities of {document}"]
+    assert [int(row[0]) for row in rows] == list(range(1, count + 1))
+    for number, _, state, door, held, remark in rows:
+        assert state in ("yes", *missing), number
+        assert (state == "no") == (door == "—") == (not named_tests(held)), number
+        assert remark or state == "yes", number
+
+
 def test_all_physics_has_a_test() -> None:
     rows = tables()["Physics that always holds"]
     assert len(rows) == PHYSICS
