@@ -20,13 +20,22 @@ from linkwright.algebra.expr import (
     intern_symbol,
     number_node,
 )
+from linkwright.algebra.nodes import by_key
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.smallness import current_threshold
 from linkwright.algebra.symbols import SymbolInfo
 from linkwright.algebra.walk import postorder
 from linkwright.base.cache import entry_key, open_cache, stored
 from linkwright.base.fingerprint import fingerprint
-from linkwright.program.program import Assign, Program, Solve, Statement, mentioned
+from linkwright.program.program import (
+    Assign,
+    Call,
+    Program,
+    ProgramPort,
+    Solve,
+    Statement,
+    mentioned,
+)
 
 _SAID = [f.name for f in fields(SymbolInfo) if f.init]
 
@@ -41,7 +50,8 @@ def kept(program: Program, how: tuple[object, ...], make: Callable[[], Program])
     """
     if open_cache() is None or not _is_plain(program.statements):
         return make()
-    notes = [s.note for s in program.statements if isinstance(s, Assign)]
+    every = [program, *_called(program)]
+    notes = [[s.note for s in p.statements if isinstance(s, Assign)] for p in every]
     told = (fingerprint("programs"), program.fingerprint(), notes, current_threshold(), *how)
     return stored(
         entry_key(repr(told).encode(), "optimized"),
@@ -52,7 +62,25 @@ def kept(program: Program, how: tuple[object, ...], make: Callable[[], Program])
 
 
 def _is_plain(statements: Iterable[Statement]) -> bool:
-    return all(isinstance(s, Assign | Solve) for s in statements)
+    """Whether there is no loop."""
+    return all(
+        _is_plain(s.program.statements) if isinstance(s, Call) else isinstance(s, Assign | Solve)
+        for s in statements
+    )
+
+
+def _called(program: Program) -> list[Program]:
+    """Return the Programs that one calls, each once, after those that it calls itself."""
+    found: dict[int, Program] = {}
+
+    def look(statements: Iterable[Statement]) -> None:
+        for s in statements:
+            if isinstance(s, Call) and id(s.program) not in found:
+                look(s.program.statements)
+                found[id(s.program)] = s.program
+
+    look(program.statements)
+    return list(found.values())
 
 
 def _symbols(program: Program) -> list[Expr]:
@@ -67,7 +95,10 @@ def _to_data(made: Program, program: Program) -> dict[str, Any] | None:
     own = {x: k for k, x in enumerate(_symbols(program))}
     places: dict[Expr, int] = {}
     nodes: list[Any] = []
-    for x in postorder(mentioned(made)):
+    called = _called(made)
+    numbers = {id(p): k for k, p in enumerate(called)}
+    inner = [x for p in called for x in (*p.input_symbols(), *mentioned(p))]
+    for x in postorder([*inner, *mentioned(made)]):
         if x.data is not None and x.op not in _WRITTEN:
             return None  # a table, or a function of the user
         places[x] = len(nodes)
@@ -85,18 +116,29 @@ def _to_data(made: Program, program: Program) -> dict[str, Any] | None:
     def refer(values: Sequence[Expr]) -> list[int]:
         return [places[x] for x in values]
 
-    statements = [
-        [places[s.target], places[s.value], s.note]
-        if isinstance(s, Assign)
-        else [s.size, refer(s.matrix), refer(s.right), refer(s.targets)]
-        for s in made.statements
-        if isinstance(s, Assign | Solve)
-    ]
-    values = refer(made.output_values())
+    def lines(p: Program) -> list[Any]:
+        return [
+            [places[s.target], places[s.value], s.note]
+            if isinstance(s, Assign)
+            else ["call", numbers[id(s.program)], refer(s.arguments), refer(s.targets)]
+            if isinstance(s, Call)
+            else [s.size, refer(s.matrix), refer(s.right), refer(s.targets)]
+            for s in p.statements
+            if isinstance(s, Assign | Call | Solve)
+        ]
+
+    def arrays(ports: Sequence[ProgramPort]) -> list[Any]:
+        return [[port.name, port.shape, refer(port.entries)] for port in ports]
+
+    def whole(p: Program) -> list[Any]:
+        slow = refer(sorted(p.slow, key=by_key))
+        return [p.name, arrays(p.inputs), arrays(p.outputs), slow, sorted(p.auxiliary), p.gate]
+
     return {
         "nodes": nodes,
-        "statements": statements,
-        "outputs": values,
+        "called": [[*whole(p), lines(p)] for p in called],
+        "statements": lines(made),
+        "outputs": refer(made.output_values()),
         "digest": made.fingerprint(),
     }
 
@@ -130,14 +172,27 @@ def _from_data(data: dict[str, Any], program: Program) -> Program:
             continue
         numbers = tuple([_read(c) for c in rest[1]])
         nodes.append(number_node(op, args, numbers) if args else constant(numbers[0]))
-    statements: list[Statement] = []
-    for first, *others in data["statements"]:
+    called: list[Program] = []
+
+    def refer(places: Iterable[int]) -> tuple[Expr, ...]:
+        return tuple([nodes[k] for k in places])
+
+    def statement(first: Any, *others: Any) -> Statement:
         if len(others) == 2:
-            statements.append(Assign(nodes[first], nodes[others[0]], others[1]))
-        else:
-            arrays = [tuple([nodes[k] for k in array]) for array in others]
-            statements.append(Solve(first, *arrays))
-    values = [nodes[k] for k in data["outputs"]]
+            return Assign(nodes[first], nodes[others[0]], others[1])
+        if first == "call":
+            return Call(called[others[0]], refer(others[1]), refer(others[2]))
+        return Solve(first, *map(refer, others))
+
+    def ports(arrays: Iterable[Any]) -> tuple[ProgramPort, ...]:
+        return tuple(ProgramPort(name, tuple(shape), refer(x)) for name, shape, x in arrays)
+
+    for name, inputs, outputs, slow, auxiliary, gate, lines in data["called"]:
+        inside = tuple([statement(*line) for line in lines])
+        sets = frozenset(refer(slow)), frozenset(auxiliary)
+        called.append(Program(name, ports(inputs), ports(outputs), inside, *sets, gate))
+    statements = [statement(*line) for line in data["statements"]]
+    values = refer(data["outputs"])
     made = program.with_statements(statements, program.map_outputs(values))
     if made.fingerprint() != data["digest"]:
         raise ValueError("a stored Program is another one")
