@@ -299,7 +299,9 @@ def test_a_motion_is_defined_with_the_model(ref6: Path) -> None:
     assert first.rate("roll") == pytest.approx((1.0,))
     assert second.rate("x") == pytest.approx((0.1, 0.0508))
     before = ref6.with_name("reach.toml").read_bytes()
-    hold(ref6, ["define", "modify", "", "motion", "", "no", "done", "quit"])
+    said, _ = hold(ref6, ["define", "modify", "", "motion", "", "no", "done", "quit"])
+    table = [line.split()[:4] for line in said if line.startswith("    ")]
+    assert table[1:] == [["0", "2", "joint", "rate"], ["2", "500", "ms", "tool"]]
     assert ref6.with_name("reach.toml").read_bytes() == before
 
 

@@ -16,6 +16,7 @@ from linkwright.cli import main
 from linkwright.elements.drives import DC, PD, Chain, DriveNoise, Elastic, Inertia, Lag
 from linkwright.heritage.joint_prints import joint_print
 from linkwright.linear.drive_filter import add_filter
+from linkwright.recording import read_recording
 from linkwright.simulation import Run, simulate
 from linkwright.system import System
 
@@ -168,6 +169,13 @@ def test_the_command_filters_and_prints(tmp_path: Path, capsys: pytest.CaptureFi
     assert {"joint.motor.i", "joint_filter.XHAT.motor.i", "joint_filter.NIS"} <= names
     assert not [n for n in names if ".XHOM." in n or ".ZHAT." in n]
     assert page.read_text().count("KALMAN FILTER") == 3
+    out = tmp_path / "run.parquet"
+    assert main([*words, "-o", str(out)]) == 0
+    capsys.readouterr()
+    kept = read_recording(out)
+    low, high = kept.metadata["extrema"]["joint.motor.i"]
+    assert (low, high) == (kept["joint.motor.i"].min(), kept["joint.motor.i"].max())
+    assert kept.metadata["records"] == len(kept)
     assert main([*words, *listing]) == 2
     assert "there already" in capsys.readouterr().err
     assert main(["analyze", "drives", "joint-drive", "--filter"]) == 2

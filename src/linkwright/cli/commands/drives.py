@@ -94,7 +94,7 @@ def command(
     if listing is not None:
         write_text(listing, _prints(run, found, names, filters, every), replace=force)
     if out is not None:
-        run.save(out, replace=force)
+        run.recording.with_extrema().save(out, replace=force)
     if picture is not None:
         save_figure(picture, figure([run.recording], [c.name for c in _channels(run, names)]))
     rows = _reached(run, [*names, *filters.values()])

@@ -6,12 +6,14 @@ coefficients of a polynomial of time for each channel. The task is a file beside
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from linkwright.algebra.units import amount
 from linkwright.base.errors import Error, InputError
+from linkwright.base.files import read_text
 from linkwright.formats.text.edits import with_table
 from linkwright.formats.text.writer import value_text
 from linkwright.heritage.dialogue.answers import (
@@ -48,9 +50,52 @@ def ask_motion(talk: Talk, draft: Draft, folder: Path) -> Draft:
     if not name:
         return replace(draft, task="")
     known = bool(draft.task) or (folder / name).is_file()
+    if known:
+        text = draft.task or read_text(folder / name, 16_000_000)
+        for line in segment_table(text):
+            talk.say(f"  {line}")
     help_ = "yes: segments are asked, and the file is written when the model is saved."
     wanted = Question("define its segments here (yes, no)", truth, "no" if known else "yes", help_)
     return replace(draft, task=_task(talk, draft)) if talk.ask(wanted) else draft
+
+
+def segment_table(text: str) -> list[str]:
+    """Return the parts of a task as lines of a table, as CNTROL printed them.
+
+    >>> for line in segment_table(
+    ...     "format = 1\n[[part]]\nkind = 'segment'\nduration = 2\nchannels = {q1 = [0.1, 0.2]}"
+    ... ):
+    ...     print(line)
+      start, s  duration, s  control  profile   channels
+             0            2  joint    rate      q1 0.1, 0.2
+    """
+    rows, at = ["  start, s  duration, s  control  profile   channels"], 0.0
+    for part in tomllib.loads(text).get("part", []):
+        if "start" in part:
+            at = _seconds(part["start"], at)
+        duration = part.get("duration", "")
+        told = part.get("channels", {k: v for k, v in part.items() if k in ("by", "to")})
+        channels = "; ".join(
+            ", ".join(f"{axis} {way}" for axis, way in c.items())
+            if isinstance(c, dict)
+            else f"{name} {answer_text(c)}"
+            for name, c in told.items()
+        )
+        control, profile = part.get("control", "joint"), part.get("profile", "rate")
+        if part.get("kind") != "segment":
+            control, profile = str(part.get("kind")), ""
+        row = f"{at:>10.6g}  {duration!s:>11}  {control:<7}  {profile:<8}  {channels}"
+        rows.append(row.rstrip())
+        at += _seconds(duration or 0, 0.0)
+    return rows
+
+
+def _seconds(value: object, known: float) -> float:
+    """Return a time of a task file, in s."""
+    try:
+        return amount(value, "it", "s")
+    except Error:
+        return known
 
 
 def _task(talk: Talk, draft: Draft) -> str:
