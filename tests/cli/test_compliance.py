@@ -27,7 +27,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, s
 def test_a_file_is_the_mechanism_that_it_was_written_from(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Diagonal by the printed formula, distances by `link_distances`, frequencies by sqrt(k A/M)."""
+    """Diagonal by the printed formula, frequencies by sqrt(k A/M), distances by Python."""
     a, h, k = 0.3, 0.2, 700.0
     platform = mechanism_2(a=a, h=h, stiffness=k)
     bases, tips = (p.tolist() for p in platform.points)

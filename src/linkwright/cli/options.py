@@ -65,6 +65,7 @@ OPTIONS: dict[str, SharedOption] = {
     "--json": SharedOption(None, "Print JSON."),
     "--key": SharedOption("PEM", "The private key of our certificate."),
     "--listen": SharedOption("ADDRESS", "Address to listen on."),
+    "--mass": SharedOption("KG", "Mass, as 0.3 or '300 g'."),
     "--mesh-dir": SharedOption("DIR", "A folder with meshes (repeatable)."),
     "--model": SharedOption("MODEL", "The model to draw, for recordings that do not name one."),
     "--out": SharedOption("PATH", "Write the result there.", "-o"),

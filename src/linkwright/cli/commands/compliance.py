@@ -24,7 +24,7 @@ WISH = "Find legs with this diagonal of A, as x=2.25 or rz=0.1; up to three (rep
 def command(
     legs: Annotated[str, typer.Argument(metavar="LEGS", help=LEGS)],
     over: Annotated[list[str] | None, option("--over", "Of a or h: the diagonal along it.")] = None,
-    mass: Annotated[str, own("KG", "Mass of the platform, for natural frequencies.")] = "",
+    mass: Annotated[str, option("--mass", "Of the platform, for its frequencies.")] = "",
     shift: Annotated[str, own("X,Y,Z", "How near legs come on a way of this shift, m.")] = "",
     synthesize: Annotated[list[str] | None, own("AXIS=VALUE", WISH)] = None,
     seed: Annotated[int, option("--seed")] = 0,

@@ -32,7 +32,7 @@ def command(
         str, own("LENGTH", "Radius of a soft finger's contact, as '5 mm'; 0 for hard ones.")
     ] = "",
     opening: Annotated[str, own("LENGTH", "Greatest distance of two fingers.")] = "",
-    mass: Annotated[str, own("KG", "Mass to be held, with z up, as 0.3 or '300 g'.")] = "",
+    mass: Annotated[str, option("--mass", "To be held, with z up.")] = "",
     seed: Annotated[int, option("--seed")] = 0,
     out: Annotated[Path | None, option("--out", "A picture (.png, .svg, .pdf).")] = None,
 ) -> CommandResult:

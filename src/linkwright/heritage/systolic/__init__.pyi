@@ -25,5 +25,6 @@ from linkwright.heritage.systolic.programs import (
     faddeev_data as faddeev_data,
     program_source as program_source,
     run_faddeev as run_faddeev,
+    run_pseudo_inverse as run_pseudo_inverse,
 )
 from linkwright.heritage.systolic.roots import root as root

@@ -9,11 +9,12 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.errors import InputError
 from linkwright.heritage.systolic.assembler import assemble
 from linkwright.heritage.systolic.cells import stacked
 from linkwright.heritage.systolic.code import ArrayCode
 from linkwright.heritage.systolic.cost import SYSTEM_CLOCK, ArrayCost
-from linkwright.heritage.systolic.fixed import Words, to_numbers, to_words
+from linkwright.heritage.systolic.fixed import ArrayFault, Words, to_numbers, to_words
 from linkwright.heritage.systolic.instructions import SIDE
 from linkwright.heritage.systolic.machine import ArrayMachine
 from linkwright.heritage.systolic.memory import read_data
@@ -121,3 +122,48 @@ def run_faddeev(A: ArrayLike, B: ArrayLike, C: ArrayLike, D: ArrayLike) -> Array
     words = machine.memory[list(queue.addresses), :p]
     cost = ArrayCost(machine.marks, machine.cycle, machine.cycle / SYSTEM_CLOCK)
     return ArrayRun(to_numbers(words), words, cost, (*warnings, *machine.warnings))
+
+
+def run_pseudo_inverse(J: ArrayLike) -> tuple[NDArray[np.float64], tuple[ArrayRun, ...]]:
+    """Return the pseudo-inverse of a wide matrix as the machine computes it, and its three passes.
+
+    They are the product J Jᵀ, its inverse, and the product Jᵀ (J Jᵀ)⁻¹, each by the Faddeev
+    program. Data are scaled by powers of two, smaller and smaller until no number leaves the range.
+
+    Args:
+        J: rows of full rank, as many columns or more; rows and columns are at most 16 together.
+
+    Example:
+        >>> found, passes = run_pseudo_inverse([[1.0, 0.0, 1.0], [0.0, 2.0, 0.0]])
+        >>> found.round(4).tolist(), [one.cost.steps for one in passes]
+        ([[0.5, 0.0], [0.0, 0.5], [0.5, 0.0]], [13, 10, 11])
+    """
+    given = np.atleast_2d(np.asarray(J, dtype=float))
+    if given.ndim != 2 or not 0 < given.shape[0] <= given.shape[1] or not np.isfinite(given).all():
+        raise InputError(
+            f"a matrix of shape {given.shape} is not wide", remedy="give its transpose, or numbers"
+        )
+    rows, columns = given.shape
+    if not np.abs(given).max() > 0:
+        raise InputError("a matrix of zeros has no rank", remedy="give rows of full rank")
+    size = np.linalg.norm(given, axis=1).max()
+    scale = 2.0 ** -np.ceil(np.log2(size) + 0.5)
+    J_, one = scale * given, np.eye
+    fault: ArrayFault | None = None
+    for k in range(_SMALLER):
+        part = 2.0**-k
+        try:
+            product = run_faddeev(one(columns), J_.T, J_, np.zeros((rows, rows)))
+            inverse = run_faddeev(
+                product.results, part * one(rows), part * one(rows), np.zeros((rows, rows))
+            )
+            last = run_faddeev(one(rows), inverse.results, J_.T, np.zeros((columns, rows)))
+        except ArrayFault as error:
+            fault = error
+            continue
+        return scale * last.results / part**2, (product, inverse, last)
+    assert fault is not None
+    raise fault
+
+
+_SMALLER = 12  # powers of two, beyond which too few digits are left
