@@ -81,7 +81,11 @@ def test_lines_that_are_met_in_another_way_are_those_known(title: str) -> None:
     assert told == DIFFERENT[title]
 
 
-CAPABILITIES = {"AUTOSIM": (56, ["part", "no"])}
+CAPABILITIES = {
+    "AUTOSIM": (56, ["part", "no"]),
+    "ROBSIM and JNTMOD": (58, ["part", "no"]),
+    "SL": (58, ["part", "no"]),
+}
 
 
 @pytest.mark.parametrize("document", CAPABILITIES)
