@@ -117,6 +117,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "analyze grasp": ("box:0.2,0.06,0.06", "--mass", "0.3"),
     "mount compare": ("mount-alt-az", "--elevation", "40", "--azimuths", "4"),
     "mount deck": ("mount-alt-az", "--until", "1", "--step", "1"),
+    "mount bench": ("mount-alt-az", "--lock", "azimuth=0", "--move", "tilt=0:90:45"),
     "mount move": ("mount-2-rotary", str(MOUNTS / "orbit.toml")),
     "tools info": ("puma560",),
     "tools explain": ("R101",),

@@ -10,6 +10,11 @@ from linkwright.mounts.axes import (
     TurnedAxes as TurnedAxes,
     serial_axes as serial_axes,
 )
+from linkwright.mounts.bench_tests import (
+    BalanceErrors as BalanceErrors,
+    BenchTest as BenchTest,
+    bench_test as bench_test,
+)
 from linkwright.mounts.budget import (
     PointingLimits as PointingLimits,
     along_track_error as along_track_error,

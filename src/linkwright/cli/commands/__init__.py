@@ -61,6 +61,7 @@ COMMANDS: dict[str, str] = {
     "mount move": "linkwright.cli.commands.move",
     "mount compare": "linkwright.cli.commands.compare",
     "mount deck": "linkwright.cli.commands.deck",
+    "mount bench": "linkwright.cli.commands.bench",
     "cell serve": "linkwright.cli.commands.serve",
     "cell watch": "linkwright.cli.commands.watch",
     "cell tune": "linkwright.cli.commands.tune",

@@ -8,12 +8,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.parallel import ErrorBudget, ErrorSource
+from linkwright.mounts import BenchTest, bench_test
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series, checks
 from linkwright.robots import Robot, closed
 
 Array = NDArray[np.float64]
-STEP = math.radians(20.0)
 READ = "what the balance must have read is not legible; the points are the model's, with the errors"
 
 
@@ -23,60 +22,46 @@ def _bare(mount: str, **values: float) -> Robot:
     return Robot(Robot(mount).mechanism.with_values({"antenna_mass": 0.0} | values))
 
 
-def _torques(robot: Robot, angles: Array, motor: int) -> Array:
-    """Return what a motor holds at angles of the driven arms, reached from the zenith."""
-    first = closed(robot, {"actuators": angles[0]}).q if len(angles[0]) == 2 else None
-    if first is None:
-        shares = np.linspace(1.0, 0.0, 12)[:, None]
-        way = angles[0] + shares * (np.radians([54.0] * 3) - angles[0])
-        first = closed(robot, {"actuators": way}, follow=True).q[-1]
-    poses = closed(robot, {"actuators": angles}, start=first.reshape(-1), follow=True)
-    return -np.asarray(robot.gravity(poses.q))[:, motor]
-
-
-def _errors(torque: Array, slope: Array) -> Array:
-    """Return the worst case of the errors that the report names: its balance, lever and angles."""
-    lever, lost, worst = 0.841, 1.0 - math.cos(math.radians(3.0)), []
-    for held, by_angle in zip(np.abs(torque), slope, strict=True):
-        sources = (
-            ErrorSource("balance", 3.0 * 9.81, [lever]),
-            ErrorSource("lever", 0.02, [held / lever]),
-            ErrorSource("angle of the balance", lost, [held]),
-            ErrorSource("angle of the arm", math.radians(3.0), [by_angle]),
-        )
-        worst.append(float(ErrorBudget(sources, ("torque",)).worst[0]))
-    return np.array(worst)
-
-
-def _experiment(angles: Array, torque: Array, fine: Array, curve: Array, worst: Array) -> Panel:
-    """Return a curve and points with error bars."""
+def _experiment(fine: BenchTest, points: BenchTest) -> Panel:
+    """Return the model and points with error bars; torques as the report counts them."""
+    at, torque = np.degrees(points.angles), -points.efforts
     bars = [
         Series([x, x], [y - e, y + e], style="_-")
-        for x, y, e in zip(angles, torque, worst, strict=True)
+        for x, y, e in zip(at, torque, points.errors, strict=True)
     ]
+    model = Series(np.degrees(fine.angles), -fine.efforts, "Model")
     return Panel(
-        [Series(fine, curve, "Model"), Series(angles, torque, "Points", "o"), *bars],
-        "Arm angle (degs)", "Torque (Nm)", solid=True,
-        x_range=(fine[0] - 5.0, fine[-1] + 5.0),
-    )  # fmt: skip
+        [model, Series(at, torque, "Points", "o"), *bars],
+        "Arm angle (degs)",
+        "Torque (Nm)",
+        solid=True,
+        x_range=(at[0] - 5.0, at[-1] + 10.0),
+    )
+
+
+def _tested(
+    mount: str, held: dict[str, float], moved: str, low: float, high: float, **values: float
+) -> tuple[BenchTest, BenchTest]:
+    """Return an experiment at close places, and at every 20 degrees."""
+    rows = [np.radians(np.arange(low, high + 0.1, step)) for step in (2.5, 20.0)]
+    locked = {name: math.radians(x) for name, x in held.items()}
+    given = {"antenna_mass": 0.0} | values
+    fine, points = (bench_test(mount, locked, moved, row, values=given) for row in rows)
+    return fine, points
 
 
 def three_motors() -> Reproduction:
     """Return figure 6.4: arms 1 and 2 at 20 and 0 deg, arm 3 from 0 to 120 deg."""
-    robot, fine = _bare("mount-3-rotary"), np.arange(0.0, 120.1, 2.5)
-    rows = np.radians([[20.0, 0.0, b] for b in fine])
-    curve = _torques(robot, rows, 2)
-    torque = curve[::8]
-    worst = _errors(torque, np.gradient(torque, STEP))
+    fine, points = _tested("mount-3-rotary", {"arm1": 20.0, "arm2": 0.0}, "arm3", 0.0, 120.0)
     names = [f"arm 3 at {b} deg" for b in range(0, 121, 20)]
     known = "5.933 101.047 202.803 289.631 345.831 363.148 339.510"
     return Reproduction(
-        [_experiment(fine[::8], torque, fine, curve, worst)],
+        [_experiment(fine, points)],
         [
-            *checks(names, known, torque, unit="N m", recomputed=True, within=2e-3),
-            Check("least error", "30", worst.min(), "N m", within=5.0,
+            *checks(names, known, -points.efforts, unit="N m", recomputed=True, within=2e-3),
+            Check("least error", "30", points.errors.min(), "N m", within=5.0,
                   why="the sum of the errors named; the report rounds"),
-            Check("greatest error", "40", worst.max(), "N m", within=5.0,
+            Check("greatest error", "40", points.errors.max(), "N m", within=5.0,
                   why="the same; 45 is said of the other mount"),
         ],
         note=READ,
@@ -85,21 +70,14 @@ def three_motors() -> Reproduction:
 
 def two_motors() -> Reproduction:
     """Return figure 6.7: arm 1 at 20 deg, arm 2 from -15 to 110 deg, strut of 0.9 m."""
-    robot, fine = _bare("mount-2-rotary", D=0.9), np.arange(-15.0, 110.1, 2.5)
-    start = np.array([np.radians([50.0 - 3.0 * k, 50.0 - 6.5 * k]) for k in range(11)])
-    way = closed(robot, {"actuators": start}, follow=True).q[-1]
-    rows = np.radians([[20.0, b] for b in fine])
-    poses = closed(robot, {"actuators": rows}, start=way, follow=True)
-    curve = -np.asarray(robot.gravity(poses.q))[:, 1]
-    torque = curve[::8]
-    worst = _errors(torque, np.gradient(torque, STEP))
+    fine, points = _tested("mount-2-rotary", {"arm1": 20.0}, "arm2", -15.0, 110.0, D=0.9)
     names = [f"arm 2 at {b} deg" for b in range(-15, 106, 20)]
     known = "-194.892 -111.539 -54.889 -18.704 -2.364 4.809 104.578"
     return Reproduction(
-        [_experiment(fine[::8], torque, fine, curve, worst)],
+        [_experiment(fine, points)],
         [
-            *checks(names, known, torque, unit="N m", recomputed=True, within=2e-3),
-            Check("least error", "30", worst.min(), "N m", within=5.0,
+            *checks(names, known, -points.efforts, unit="N m", recomputed=True, within=2e-3),
+            Check("least error", "30", points.errors.min(), "N m", within=5.0,
                   why="the sum of the errors named; the report rounds"),
         ],
         note=f"{READ}. The strut has the 0.9 m of the report's program.",
