@@ -87,7 +87,7 @@ FORMATS: dict[str, RobotFormat] = {
         (".toml",),
         "linkwright.formats.robot.from_mechanism:read_text_model",
         "linkwright.formats.robot.to_text:robot_text",
-        refers=None,
+        refers=r"(?m)^\s*(\[\[\s*(component\.\S+\.)?part\s*\]\]|part\s*=)",
     ),
     "sl": RobotFormat(
         "SL",

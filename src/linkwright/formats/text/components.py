@@ -18,7 +18,8 @@ from linkwright.formats.text.document import TextLimits, TextSource, _plain
 from linkwright.formats.text.placeholders import fill, whole_number
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.schema import Component, ModelFile, ModelParts
-from linkwright.formats.text.tables import Record, Use
+from linkwright.formats.text.subsystems import part_of
+from linkwright.formats.text.tables import PartFileTable, Record, Use
 
 _DEEPEST_USE = 8
 _WORDS_ONLY = frozenset({"doc", "unit", "name"})
@@ -51,6 +52,8 @@ def expand(
     options: Mapping[str, int] | None = None,
     source: TextSource | None = None,
     limits: TextLimits | None = None,
+    *,
+    depth: int = 0,
 ) -> Flat:
     """Return the parts of a model with its components put in.
 
@@ -66,11 +69,15 @@ def expand(
     >>> [(p.value.name, p.value.parent) for p in expand(model)["body"]]
     [('b0', 'n'), ('b1', 'b0'), ('b2', 'b1')]
     """
-    return _Expander(model, source or TextSource(), limits or TextLimits()).run(options or {})
+    expander = _Expander(model, source or TextSource(), limits or TextLimits(), depth)
+    return expander.run(options or {})
 
 
 class _Expander:
-    def __init__(self, model: ModelFile, source: TextSource, limits: TextLimits) -> None:
+    def __init__(
+        self, model: ModelFile, source: TextSource, limits: TextLimits, depth: int
+    ) -> None:
+        self.depth = depth
         self.model = model
         self.source = source
         self.limits = limits
@@ -106,6 +113,20 @@ class _Expander:
                 self._add(kind, name, (*path, kind, k), values)
         for k, use in enumerate(group.use):
             self._use(use, (*path, "use", k), values, depth)
+        for k, table in enumerate(group.part):
+            self._part(table, (*path, "part", k), values)
+
+    def _part(self, table: PartFileTable, path: Path, values: Mapping[str, Any]) -> None:
+        if self.depth >= _DEEPEST_USE:
+            raise self.source.error(
+                path, f"files of parts name others more than {_DEEPEST_USE} deep"
+            )
+        raw = table.model_dump(exclude_unset=True)
+        filled = self._deep(raw, path, values)
+        if filled != raw:
+            table = self._validated(PartFileTable, filled, path)  # type: ignore[assignment]
+        for kind, value, key in part_of(table, path, self.source, self.limits, self.depth):
+            self._add(kind, value, path, {}, key)
 
     def _add(
         self, kind: str, written: Any, path: Path, values: Mapping[str, Any], key: str = ""

@@ -66,6 +66,10 @@ This page is made from the schema (`python -m linkwright.formats.text.documentat
   that is; in a model in inches each has one, or it follows from where the name stands. Python sees
   SI units; tables, plots and ERD files show the units of `display`.
 - `inertia_about = "joint"` takes moments about the body's origin, where its joint is.
+- `[[part]]` puts in a text model that stands in a file of its own, in the folder of this one or
+  below it: `file = "axle.toml"`, `prefix = "front"`, `parent = "frame"`, `at = [1.2, 0, -0.3]`. Its
+  names become `front_hub`, `front_K`; its ground is a place on the parent; `parameters = { K =
+  "stiff" }` says what stands for a parameter of it. Its own gravity and run are left out.
 - `scene` and `task` name files beside the model: what it is drawn with
   ([studio](studio.md#dressing-a-model)), and what it has to do.
 - The order of tables in the file is free: bodies are entered parents first, relations in the

@@ -33,6 +33,7 @@ from linkwright.formats.text.tables import (
     MomentTable,
     OutputTable,
     ParameterTable,
+    PartFileTable,
     PointConstraint,
     PointTable,
     Prescribe,
@@ -115,6 +116,9 @@ class ModelParts(Record, BaseModel):
     wire: Annotated[list[WireTable], Field(description="what drives the ports of members")] = []
     expose: Annotated[list[ExposeTable], Field(description="ports of the System itself")] = []
     use: Annotated[list[Use], Field(description="instances of components")] = []
+    part: Annotated[
+        list[PartFileTable], Field(description="text models in files of their own")
+    ] = []
 
     LISTS: ClassVar[tuple[str, ...]] = (
         "body",

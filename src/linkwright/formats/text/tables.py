@@ -554,6 +554,18 @@ class FunctionTable(Record):
     doc: Annotated[StrictStr, Field(description="what it is")] = ""
 
 
+class PartFileTable(Record):
+    """A text model in a file of its own, put in under a prefix."""
+
+    file: Annotated[StrictStr, Field(description="the file, in the folder of this one or below it")]
+    prefix: Annotated[Name, Field(description="stands before its names, with an underscore")]
+    parent: Annotated[Name, Field(description="the body that is its ground")] = "n"
+    at: Annotated[Place, Field(description="where its ground is on that body")] = [0, 0, 0]
+    parameters: Annotated[
+        dict[StrictStr, Expression], Field(description="what stands for parameters of it")
+    ] = {}
+
+
 class Use(Record):
     """An instance of a component, or several."""
 
