@@ -85,6 +85,7 @@ CAPABILITIES = {
     "AUTOSIM": (56, ["part", "no"]),
     "ROBSIM and JNTMOD": (58, ["part", "no"]),
     "SL": (58, ["part", "no"]),
+    "the motion server": (55, ["part", "no"]),
 }
 
 
