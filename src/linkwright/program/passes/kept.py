@@ -8,7 +8,7 @@ is read has the fingerprint that was stored with it; otherwise it is optimized a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any
@@ -30,11 +30,15 @@ from linkwright.base.fingerprint import fingerprint
 from linkwright.program.program import (
     Assign,
     Call,
+    Carried,
+    Loop,
     Program,
     ProgramPort,
+    Scanned,
     Solve,
+    Stacked,
     Statement,
-    mentioned,
+    walk,
 )
 
 _SAID = [f.name for f in fields(SymbolInfo) if f.init]
@@ -48,10 +52,10 @@ def kept(program: Program, how: tuple[object, ...], make: Callable[[], Program])
     >>> kept(p, (3,), lambda: p) is p
     True
     """
-    if open_cache() is None or not _is_plain(program.statements):
+    if open_cache() is None:
         return make()
     every = [program, *_called(program)]
-    notes = [[s.note for s in p.statements if isinstance(s, Assign)] for p in every]
+    notes = [[s.note for s in walk(p.statements) if isinstance(s, Assign)] for p in every]
     told = (fingerprint("programs"), program.fingerprint(), notes, current_threshold(), *how)
     return stored(
         entry_key(repr(told).encode(), "optimized"),
@@ -61,20 +65,12 @@ def kept(program: Program, how: tuple[object, ...], make: Callable[[], Program])
     )
 
 
-def _is_plain(statements: Iterable[Statement]) -> bool:
-    """Whether there is no loop."""
-    return all(
-        _is_plain(s.program.statements) if isinstance(s, Call) else isinstance(s, Assign | Solve)
-        for s in statements
-    )
-
-
 def _called(program: Program) -> list[Program]:
     """Return the Programs that one calls, each once, after those that it calls itself."""
     found: dict[int, Program] = {}
 
     def look(statements: Iterable[Statement]) -> None:
-        for s in statements:
+        for s in walk(statements):
             if isinstance(s, Call) and id(s.program) not in found:
                 look(s.program.statements)
                 found[id(s.program)] = s.program
@@ -83,22 +79,35 @@ def _called(program: Program) -> list[Program]:
     return list(found.values())
 
 
-def _symbols(program: Program) -> list[Expr]:
-    """Return the symbols that a Program has by itself, which what is made of it refers to."""
-    return [*program.input_symbols(), *(x for s in program.statements for x in s.targets)]
+def _symbols(program: Program) -> Iterator[Expr]:
+    """Yield the symbols that a Program has by itself, which what is made of it refers to."""
+    yield from program.input_symbols()
+    for s in walk(program.statements):
+        yield from s.targets
+        if isinstance(s, Loop):
+            yield from s.inner_symbols
+
+
+def _mentioned(program: Program) -> Iterator[Expr]:
+    """Yield all that a Program mentions."""
+    yield from _symbols(program)
+    for s in walk(program.statements):
+        yield from s.operands
+        if isinstance(s, Loop):
+            yield from s.inner_operands
+    yield from program.output_values()
 
 
 def _to_data(made: Program, program: Program) -> dict[str, Any] | None:
     """Return a Program as plain data; None where it has no such form, or is what was given."""
-    if made is program or not _is_plain(made.statements):
+    if made is program:
         return None
     own = {x: k for k, x in enumerate(_symbols(program))}
     places: dict[Expr, int] = {}
     nodes: list[Any] = []
     called = _called(made)
     numbers = {id(p): k for k, p in enumerate(called)}
-    inner = [x for p in called for x in (*p.input_symbols(), *mentioned(p))]
-    for x in postorder([*inner, *mentioned(made)]):
+    for x in postorder([x for p in (*called, made) for x in _mentioned(p)]):
         if x.data is not None and x.op not in _WRITTEN:
             return None  # a table, or a function of the user
         places[x] = len(nodes)
@@ -116,16 +125,17 @@ def _to_data(made: Program, program: Program) -> dict[str, Any] | None:
     def refer(values: Sequence[Expr]) -> list[int]:
         return [places[x] for x in values]
 
-    def lines(p: Program) -> list[Any]:
-        return [
-            [places[s.target], places[s.value], s.note]
-            if isinstance(s, Assign)
-            else ["call", numbers[id(s.program)], refer(s.arguments), refer(s.targets)]
-            if isinstance(s, Call)
-            else [s.size, refer(s.matrix), refer(s.right), refer(s.targets)]
-            for s in p.statements
-            if isinstance(s, Assign | Call | Solve)
-        ]
+    def line(s: Statement) -> list[Any]:
+        if isinstance(s, Assign):
+            return [places[s.target], places[s.value], s.note]
+        if isinstance(s, Call):
+            return ["call", numbers[id(s.program)], refer(s.arguments), refer(s.targets)]
+        if isinstance(s, Solve):
+            return [s.size, refer(s.matrix), refer(s.right), refer(s.targets)]
+        carried = [refer((c.symbol, c.initial, c.following, c.final)) for c in s.carried]
+        scanned = [refer((c.symbol, *c.values)) for c in s.scanned]
+        stacked = [refer((c.value, *c.targets)) for c in s.stacked]
+        return ["loop", s.count, carried, scanned, stacked, [line(t) for t in s.body]]
 
     def arrays(ports: Sequence[ProgramPort]) -> list[Any]:
         return [[port.name, port.shape, refer(port.entries)] for port in ports]
@@ -136,8 +146,8 @@ def _to_data(made: Program, program: Program) -> dict[str, Any] | None:
 
     return {
         "nodes": nodes,
-        "called": [[*whole(p), lines(p)] for p in called],
-        "statements": lines(made),
+        "called": [[*whole(p), [line(s) for s in p.statements]] for p in called],
+        "statements": [line(s) for s in made.statements],
         "outputs": refer(made.output_values()),
         "digest": made.fingerprint(),
     }
@@ -156,7 +166,7 @@ def _read(value: Any) -> Number:
 
 def _from_data(data: dict[str, Any], program: Program) -> Program:
     """Return the Program that was written; a `ValueError` says that it is another one."""
-    own = _symbols(program)
+    own = list(_symbols(program))
     nodes: list[Expr] = []
     for node in data["nodes"]:
         if isinstance(node, int):
@@ -182,6 +192,15 @@ def _from_data(data: dict[str, Any], program: Program) -> Program:
             return Assign(nodes[first], nodes[others[0]], others[1])
         if first == "call":
             return Call(called[others[0]], refer(others[1]), refer(others[2]))
+        if first == "loop":
+            count, carried, scanned, stacked, body = others
+            return Loop(
+                count,
+                tuple([Carried(*refer(c)) for c in carried]),
+                tuple([Scanned(nodes[c[0]], refer(c[1:])) for c in scanned]),
+                tuple([Stacked(nodes[c[0]], refer(c[1:])) for c in stacked]),
+                tuple([statement(*inner) for inner in body]),
+            )
         return Solve(first, *map(refer, others))
 
     def ports(arrays: Iterable[Any]) -> tuple[ProgramPort, ...]:
