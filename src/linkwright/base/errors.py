@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Any, TypeVar, overload
 
 __all__ = [
     "BackendError",
@@ -20,6 +21,7 @@ __all__ = [
     "UnitError",
     "nearest",
     "suggestion",
+    "unknown",
 ]
 
 
@@ -148,6 +150,14 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     return next(iter(get_close_matches(name, list(known), 1, cutoff)), "")
 
 
+@overload
+def suggestion(name: str, known: Iterable[str], otherwise: str) -> str: ...
+
+
+@overload
+def suggestion(name: str, known: Iterable[str], otherwise: str | None = None) -> str | None: ...
+
+
 def suggestion(name: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
     """Return the remedy for a name that is not known: the nearest one, or something else.
 
@@ -156,3 +166,38 @@ def suggestion(name: str, known: Iterable[str], otherwise: str | None = None) ->
     """
     near = nearest(name, known)
     return f"did you mean {near!r}?" if near else otherwise
+
+
+Made = TypeVar("Made", bound=Error)
+
+
+def unknown(
+    what: str,
+    name: object,
+    known: Iterable[str],
+    otherwise: str | None = None,
+    *,
+    owner: str = "",
+    kind: type[Made] = InputError,  # type: ignore[assignment]
+    **more: Any,
+) -> Made:
+    """Return the error for a name that is not known: the remedy is the nearest, or the names.
+
+    `owner` is what should have it, and `more` is what the error takes: a code, a file, a line.
+
+    >>> print(unknown("law", "harmonik", ["harmonic", "cubic"]))
+    there is no law 'harmonik'; did you mean 'harmonic'?
+    >>> print(unknown("joint", "q", ["elbow", "wrist"], owner="the robot"))
+    the robot has no joint 'q'; it has elbow, wrist
+    """
+    names = [str(each) for each in known]
+    some = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    listed = f"{'it has' if owner else 'there are'} {some or 'none'}"
+    text = os.fspath(name) if isinstance(name, str | os.PathLike) else name
+    said = repr(text[:60] if isinstance(text, str) else text)
+    lead = f"{owner} has no" if owner else "there is no"
+    return kind(
+        f"{lead} {what} {said}",
+        remedy=suggestion(str(name), names, listed if otherwise is None else otherwise),
+        **more,
+    )

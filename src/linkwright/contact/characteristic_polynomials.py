@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import ONE, ZERO, Expr, evaluate_all, free_symbols, symbol, total
 from linkwright.base.arguments import worded
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.control.force.sampled_limits import CONTACT_LAWS, USUAL_ORDERS
 
 __all__ = ["CharacteristicPolynomial", "RouthCondition", "characteristic", "routh_conditions"]
@@ -155,10 +155,7 @@ def characteristic(
     Kw*alpha0*f0
     """
     if law not in CONTACT_LAWS:
-        raise InputError(
-            f"there is no law {law!r} of contact",
-            remedy=suggestion(law, CONTACT_LAWS, f"one of {', '.join(CONTACT_LAWS)}"),
-        )
+        raise unknown("law of contact", law, CONTACT_LAWS)
     at: dict[str, Any] = dict(SYMBOLS)
     if not environment:
         at |= {"Ce": ZERO, "Ke": ZERO}

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.base.arguments import fits
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.base.reprs import brief
 from linkwright.contact.characteristic_polynomials import (
     CharacteristicPolynomial,
@@ -368,10 +368,7 @@ def parameter(loop: WristLoop, name: str) -> str:
     if name in ("Kp", "KF"):
         told = f"the gain of the {loop.law} law is {loop.gain_name}, not {name}"
         raise InputError(told, remedy=f"write {loop.gain_name}")
-    raise InputError(
-        f"a wrist's loop has no parameter {name!r}",
-        remedy=suggestion(name, known, f"there are {', '.join(known)}"),
-    )
+    raise unknown("parameter", name, known, owner="a wrist's loop")
 
 
 def continuous_verdicts(loop: WristLoop, over: Mapping[str, Any] | None = None) -> NDArray[np.int8]:

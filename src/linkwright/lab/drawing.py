@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.lab.records import BlobState, DesiredState, FrameState
 
 if TYPE_CHECKING:
@@ -180,10 +180,7 @@ def _size(value: float, what: str) -> float:
 def _color(value: str | Sequence[float]) -> Color:
     if isinstance(value, str):
         if value not in COLORS:
-            raise InputError(
-                f"there is no color {value!r}",
-                remedy=suggestion(value, COLORS, f"there are {', '.join(COLORS)}"),
-            )
+            raise unknown("color", value, COLORS)
         return COLORS[value]
     found = [float(x) for x in value]
     if len(found) != 3 or not all(0 <= x <= 1 for x in found):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.errors import Error, InputError, unknown
 from linkwright.lab.config import CONTROLLERS, MODES, SERVOS
 from linkwright.lab.console.dialogue import noted_answers
 from linkwright.lab.life import life_of
@@ -93,10 +93,7 @@ def _start(lab: Lab, task: Task, servo: str, values: Mapping[str, Any]) -> bool:
 def _task(lab: Lab, name: str) -> Task:
     if name not in lab.tasks:
         there = ", ".join(lab.tasks) or "none yet"
-        raise InputError(
-            f"there is no task {name!r}",
-            remedy=suggestion(name, lab.tasks, f"there are: {there}"),
-        )
+        raise unknown("task", name, lab.tasks, f"there are: {there}")
     return lab.tasks[name]
 
 
@@ -460,8 +457,5 @@ def filters(lab: Lab, on: bool) -> None:
 
 def _place(name: Any, known: tuple[str, ...], what: str) -> int:
     if name not in known:
-        raise InputError(
-            f"there is no {what} {name!r}",
-            remedy=suggestion(str(name), known, f"choose one of {', '.join(known)}"),
-        )
+        raise unknown(what, name, known)
     return known.index(name)

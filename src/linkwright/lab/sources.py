@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.base.files import is_there, path_of
 from linkwright.base.lazy import Later
 from linkwright.lab.config import LabConfig
@@ -84,8 +84,5 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
             there = (
                 f"the laboratory {', '.join(SHIPPED)} ships, and `linkwright model list` lists more"
             )
-            raise InputError(
-                f"there is no laboratory or model {stem!r}",
-                remedy=suggestion(stem, (*SHIPPED, *MODELS), there),
-            )
+            raise unknown("laboratory or model", stem, (*SHIPPED, *MODELS), there)
     return robot_lab(Robot(path if is_there(path) else str(path)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.base.errors import Error, suggestion
+from linkwright.base.errors import Error, suggestion, unknown
 from linkwright.lab.slot import BLOB, CARTESIAN, FRAME, JOINT_STATE, JOINT_TARGET, SlotLayout
 
 
@@ -101,10 +101,7 @@ class Named(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         there = ", ".join(self) or "none"
-        raise Error(
-            f"no {self.what} is called {name!r}",
-            remedy=suggestion(str(name), self, f"there are: {there}"),
-        )
+        raise unknown(self.what, name, self, f"there are: {there}", kind=Error)
 
 
 class NowView(WantedView):

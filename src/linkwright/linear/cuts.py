@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from linkwright.algebra import Expr, free_symbols, substitute_all
-from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.errors import Error, InputError, unknown
 from linkwright.blocks import Block, BlockError, BlockState, Element, Port
 from linkwright.system import System
 from linkwright.system.composite import Composite, through_ports
@@ -133,11 +133,7 @@ def signal(system: System, port: str) -> Expr:
         for _, symbols, _ in member.outputs():
             known.update((x.name, x) for x in symbols)
     if port not in known:
-        raise InputError(
-            f"{system.name!r} has no port {port!r}",
-            remedy=suggestion(port, known, f"it has {', '.join(known) or 'none'}"),
-            code="R601",
-        )
+        raise unknown("port", port, known, owner=repr(system.name), code="R601")
     return known[port]
 
 

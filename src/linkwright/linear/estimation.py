@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
-from linkwright.base.errors import suggestion
+from linkwright.base.errors import suggestion, unknown
 from linkwright.blocks import Block, BlockError, Sampled, as_rate, checked
 from linkwright.blocks.discretization import van_loan
 from linkwright.control.covariances import covariance_matrix, unobservable
@@ -91,11 +91,7 @@ def kalman(
     (('cart.v',), array([[0.618]]))
     """
     if kind not in KINDS:
-        raise BlockError(
-            f"there is no kind {kind!r} of filter",
-            remedy=suggestion(str(kind), KINDS, f"there is {', '.join(KINDS)}"),
-            code="R505",
-        )
+        raise unknown("kind of filter", kind, KINDS, kind=BlockError, code="R505")
     if not sensors or not hasattr(sensors, "items"):
         raise BlockError(
             f"no sensors of {name!r} are given",
@@ -249,9 +245,13 @@ class _Plan:
         for name in self.inputs:
             if name not in model.inputs:
                 there = ", ".join(model.inputs) or "none"
-                raise BlockError(
-                    f"{self.system.name!r} has no open input {name!r}",
-                    remedy=suggestion(name, model.inputs, f"there is {there}"),
+                raise unknown(
+                    "open input",
+                    name,
+                    model.inputs,
+                    f"there is {there}",
+                    owner=repr(self.system.name),
+                    kind=BlockError,
                     code="R508",
                 )
         return [model.inputs.index(name) for name in self.inputs]

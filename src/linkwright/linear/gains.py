@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.errors import Error, InputError, unknown
 from linkwright.blocks import checked
 from linkwright.linear.responses import Array, FrequencyResponse
 from linkwright.linear.tuning import UltimatePoint
@@ -102,10 +102,7 @@ def propose_gains(
     if rule == PHASE_MARGIN:
         return _turned(point, kind, margin)
     if rule not in RULES:
-        raise InputError(
-            f"there is no rule {rule!r}",
-            remedy=suggestion(str(rule), [*RULES, PHASE_MARGIN], f"there is {', '.join(RULES)}"),
-        )
+        raise unknown("rule", rule, [*RULES, PHASE_MARGIN])
     source, kinds = RULES[rule]
     if kind not in kinds:
         raise InputError(f"{rule} has no rule for {kind!r}", remedy=f"it has {', '.join(kinds)}")

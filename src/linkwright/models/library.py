@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion, unknown
 from linkwright.base.files import OpenedFile, integer, is_there, path_of
 from linkwright.base.lazy import named
 from linkwright.base.reprs import brief
@@ -168,10 +168,7 @@ def opened(
             raise InputError(
                 f"no reader is known for {name!r}", remedy=f"a model is a file {known}"
             )
-        raise InputError(
-            f"there is no model {stem!r}",
-            remedy=suggestion(stem, MODELS, "`linkwright model list` lists them"),
-        )
+        raise unknown("model", stem, MODELS, "`linkwright model list` lists them")
     build = model.builder()
     found = build(**_read_options(stem, options, build))
     mechanism = mechanism_of(found)
@@ -245,9 +242,7 @@ def _read_options(name: str, text: str, build: Builder) -> dict[str, object]:
     for key, value in _split_options(name, text):
         if key not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(
-                f"model {name!r} has no option {key!r}", remedy=suggestion(key, known, has)
-            )
+            raise unknown("option", key, known, has, owner=f"model {name!r}")
         result[key] = _read_value(name, key, value, known[key].default, _words(build, key))
     return result
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.base.errors import nearest
+from linkwright.base.errors import suggestion, unknown
 from linkwright.base.reprs import one_line
 from linkwright.motion.trajectory import MotionError, Trajectory
 
@@ -33,10 +33,9 @@ FORCES = ("fx", "fy", "fz", "mx", "my", "mz")
 def chosen(value: object, known: Sequence[str], what: str) -> str:
     """Return one of some words, or reject another."""
     if value not in known:
-        near = nearest(str(value), known)
         raise MotionError(
             f"{what} is {value!r}",
-            remedy=f"did you mean {near!r}?" if near else f"choose one of {', '.join(known)}",
+            remedy=suggestion(str(value), known, f"choose one of {', '.join(known)}"),
             code="R202",
         )
     return str(value)
@@ -64,12 +63,7 @@ def coefficients_of(
     found: dict[str, Coefficients] = {}
     for name, values in dict(given).items():
         if known is not None and name not in known:
-            near = nearest(str(name), known)
-            raise MotionError(
-                f"there is no channel {name!r}",
-                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(known)}",
-                code="R203",
-            )
+            raise unknown("channel", name, known, kind=MotionError, code="R203")
         try:
             row = np.atleast_1d(np.asarray(values, dtype=float))
         except (TypeError, ValueError):

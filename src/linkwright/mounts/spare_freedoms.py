@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.errors import DomainError, InputError, suggestion
+from linkwright.base.errors import DomainError, InputError, unknown
 from linkwright.base.reprs import one_line
 from linkwright.equations.batch_closing import Closing
 from linkwright.equations.parallel_machine import parallel_machine
@@ -168,10 +168,7 @@ def plan_spare(robot: Robot, directions: Array, aim: str, *, returns: bool = Fal
     meets a singular pose between them; with `returns` it ends where it begins.
     """
     if aim not in AIMS:
-        raise InputError(
-            f"there is no aim {aim!r}",
-            remedy=suggestion(aim, AIMS, f"choose from {', '.join(AIMS)}"),
-        )
+        raise unknown("aim", aim, AIMS)
     mount = SpareFreedoms(robot)
     d = np.asarray(directions, dtype=float)
     d = d / np.linalg.norm(d, axis=1, keepdims=True)

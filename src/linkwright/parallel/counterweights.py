@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.base.reprs import one_line
 
 if TYPE_CHECKING:
@@ -181,10 +181,7 @@ def _counted(robot: Robot, actuators: Sequence[str] | None) -> list[int]:
         return list(range(len(speeds)))
     for name in actuators:
         if name not in speeds:
-            raise InputError(
-                f"the robot has no speed {name!r}",
-                remedy=suggestion(name, speeds, "Robot.speeds lists them"),
-            )
+            raise unknown("speed", name, speeds, "Robot.speeds lists them", owner="the robot")
     return [speeds.index(name) for name in actuators]
 
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra import Expr
 from linkwright.algebra.calculus import gradient
 from linkwright.base.arguments import worded
-from linkwright.base.errors import DomainError, InputError, suggestion
+from linkwright.base.errors import DomainError, InputError, unknown
 from linkwright.base.reprs import one_line
 from linkwright.equations.batch_closing import ClosedPoses, Closing
 from linkwright.equations.closing import known_entries, known_expressions
@@ -421,9 +421,8 @@ def _bounds(
         raise InputError("a design has no variables", remedy="name parameters with their ranges")
     for name, (low, high) in variables.items():
         if name not in known:
-            raise InputError(
-                f"{machine.mechanism.name!r} has no parameter {name!r}",
-                remedy=suggestion(name, known, "its file lists them"),
+            raise unknown(
+                "parameter", name, known, "its file lists them", owner=repr(machine.mechanism.name)
             )
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise InputError(

@@ -19,7 +19,7 @@ from linkwright.algebra import Expr, evaluate_all
 from linkwright.algebra.calculus import gradient
 from linkwright.algebra.units import Amount
 from linkwright.backends.kernel import Kernel, compile as compiled
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.base.reprs import brief
 from linkwright.equations.closure import (
     AssemblyError,
@@ -165,10 +165,7 @@ class MachineRates:
             wanted = {} if given is None else dict(given)
             for name in wanted:
                 if name not in self.names:
-                    raise InputError(
-                        f"{mechanism.name!r} has no coordinate {name!r}",
-                        remedy=suggestion(name, self.names, f"one of {self.names}"),
-                    )
+                    raise unknown("coordinate", name, self.names, owner=repr(mechanism.name))
             whole = len(wanted) == len(self.names)
             amounts = mechanism.amounts(wanted, "q")
             if not whole:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra import Expr
 from linkwright.algebra.calculus import gradient
 from linkwright.base.arguments import worded
-from linkwright.base.errors import DomainError, InputError, suggestion
+from linkwright.base.errors import DomainError, InputError, unknown
 from linkwright.base.reprs import one_line
 from linkwright.base.rotations import rotation_vectors
 from linkwright.equations.evaluation import BatchEvaluator, Evaluator, quantities
@@ -303,13 +303,12 @@ def _chosen(machine: ParallelMachine, dimensions: Sequence[str] | None) -> tuple
         return tuple(p.name for p in machine.parameters if p in used)
     for name in dimensions:
         if name not in m.parameters:
-            raise InputError(
-                f"{m.name!r} has no parameter or actuator {name!r}",
-                remedy=suggestion(
-                    name,
-                    [*m.parameters, *(z.name for z in machine.actuators)],
-                    "its file lists the parameters",
-                ),
+            raise unknown(
+                "parameter or actuator",
+                name,
+                [*m.parameters, *(z.name for z in machine.actuators)],
+                "its file lists the parameters",
+                owner=repr(m.name),
             )
     return tuple(dimensions)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.units import MKS, SYSTEMS
-from linkwright.base.errors import Error, nearest
+from linkwright.base.errors import Error, unknown
 from linkwright.base.reprs import brief
 from linkwright.recording.holder import Recorded
 
@@ -156,11 +156,7 @@ class Recording(Recorded):
                 f"a channel is asked for by its name, not by {brief(name)}",
                 remedy="`names` has the names, `times` the samples",
             )
-        near = nearest(name, self.names)
-        raise RecordingError(
-            f"there is no channel {name!r}",
-            remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(self.names)}",
-        )
+        raise unknown("channel", name, self.names, kind=RecordingError)
 
     def channel(self, name: str) -> Channel:
         """Return what is known of a channel."""

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import InputError, nearest
+from linkwright.base.errors import InputError, suggestion
 from linkwright.base.forking import cached_property
 from linkwright.base.lazy import Later
 from linkwright.base.viewer import Shown
@@ -423,8 +423,7 @@ class Robot(Shown):
         """Return body and place of a frame."""
         found = self.assembled.places.get(frame)
         if found is None:
-            near = nearest(frame, self.assembled.places)
-            remedy = f"did you mean {near!r}?" if near else "Robot.frames lists them"
+            remedy = suggestion(frame, self.assembled.places, "Robot.frames lists them")
             raise InputError(f"the robot has no frame {frame!r}", remedy=remedy)
         from linkwright.robots.fixed_frames import spot_in
 

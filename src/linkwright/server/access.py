@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwright.base.errors import InputError, nearest
+from linkwright.base.errors import InputError, suggestion
 
 ROOT = "linkwright"
 """What all keys begin with."""
@@ -60,8 +60,7 @@ class Client:
         given = tuple(self.rights)
         for right in given:
             if right not in RIGHTS:
-                near = nearest(right, RIGHTS)
-                hint = f"did you mean {near!r}?" if near else f"there are {', '.join(RIGHTS)}"
+                hint = suggestion(right, RIGHTS, f"there are {', '.join(RIGHTS)}")
                 raise InputError(f"{right!r} is not a right (client {self.name!r})", remedy=hint)
         if not given:
             raise InputError(

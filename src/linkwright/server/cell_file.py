@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import Error, InputError, nearest
+from linkwright.base.errors import Error, InputError, unknown
 from linkwright.base.files import is_there, read_text
 from linkwright.control.axis.controller import MOST_AXES
 from linkwright.formats.schema import Format, Key, Table, given, rows, table_of
@@ -175,11 +175,7 @@ def read_cell(source: str | os.PathLike[str]) -> Cell:
         text = (files("linkwright.server") / "cells" / f"{text}.toml").read_text("utf-8")
     elif isinstance(source, os.PathLike) or "\n" not in text:
         if not is_there(text) and os.sep not in text and not text.endswith(".toml"):
-            near = nearest(text, list(shipped()))
-            raise InputError(
-                f"no cell is called {text!r}",
-                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(shipped())}",
-            )
+            raise unknown("cell", text, shipped())
         file, text = text, read_text(source, _LARGEST)
     record, placed = parse_record(text, CellFile, file=file)
     return _Reader(placed, FilePath(file).parent if file else FilePath()).cell(record, text)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.errors import Error, InputError, nearest
+from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.server.access import ROOT
 from linkwright.server.clocks import Exchange, NodeClock, Stamp, node_clock
 from linkwright.server.face import ArmFace
@@ -198,8 +198,7 @@ class RemoteCell:
             name: of the arm.
         """
         if name not in self.arms:
-            near = nearest(name, self.arms)
-            hint = f"did you mean {near!r}?" if near else f"it has {', '.join(self.arms)}"
+            hint = suggestion(name, self.arms, f"it has {', '.join(self.arms)}")
             raise InputError(f"cell {self.name!r} has no arm {name!r}", remedy=hint)
         return RemoteArm(self, self.arms[name])
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwright.base.errors import nearest
+from linkwright.base.errors import suggestion
 from linkwright.control.axis import AxisMode
 from linkwright.motion.trajectory import through
 from linkwright.server.axis_blocks import GAINS
@@ -57,11 +57,10 @@ class Desk:
     def arm(self, name: str) -> CellArm:
         """Return an arm by its name."""
         if name not in self.arms:
-            near = nearest(name, list(self.arms))
             raise RefusedError(
                 "arm",
                 f"{self.cell.name!r} has no arm {name!r}",
-                remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(self.arms)}",
+                remedy=suggestion(name, self.arms, f"it has {', '.join(self.arms)}"),
             )
         return self.arms[name]
 

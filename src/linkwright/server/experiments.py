@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.base.errors import Error, InputError, nearest
+from linkwright.base.errors import Error, InputError, unknown
 from linkwright.blocks import checked
 from linkwright.linear.frequency import Margins
 from linkwright.linear.gains import ProposedGains, best_gains, gains_at
@@ -92,11 +92,7 @@ def axis_of(arms: Sequence[ArmFace], axis: str) -> tuple[ArmFace, int]:
             if axis in names:
                 return arm, names.index(axis)
     names = [name for arm in arms for name in arm.axes]
-    near = nearest(axis, names)
-    raise InputError(
-        f"the cell has no axis {axis!r}",
-        remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(names)}",
-    )
+    raise unknown("axis", axis, names, owner="the cell")
 
 
 def _gains(arm: ArmFace, place: int) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from linkwright.base.errors import InputError, nearest
+from linkwright.base.errors import InputError, suggestion
 from linkwright.base.files import own_folder, parse_json
 from linkwright.server.access import check_name
 
@@ -109,12 +109,11 @@ def running_cell(name: str, kind: str = "cell") -> Running:
     """Return a cell that runs on this machine."""
     cells = running_cells(kind)
     if name not in cells:
-        near = nearest(name, cells)
         start = _STARTS.get(kind, "start one with lw.server.coordinate")
         known = f"there runs {', '.join(cells)}" if cells else f"none runs: {start}"
         raise InputError(
             f"no {kind} called {name!r} runs on this machine",
-            remedy=f"did you mean {near!r}?" if near else known,
+            remedy=suggestion(name, cells, known),
         )
     return cells[name]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.base.errors import InputError, nearest
+from linkwright.base.errors import InputError, unknown
 from linkwright.base.reprs import brief
 from linkwright.base.rotations import exponential, quaternion_matrix, quaternion_product
 from linkwright.blocks import checked, checked_all
@@ -178,11 +178,7 @@ def sensor(
     1.0
     """
     if kind not in SIZES:
-        near = nearest(str(kind), SIZES)
-        raise InputError(
-            f"there is no kind {kind!r} of observation",
-            remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(SIZES)}",
-        )
+        raise unknown("kind of observation", kind, SIZES)
     if not callable(function):
         raise InputError(
             f"{brief(function)} is not a function", remedy="give a function of time in s"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from linkwright.base.errors import nearest
+from linkwright.base.errors import suggestion
 from linkwright.server.face import LIVES, POINTS, ArmFace, Command, RefusedError
 
 if TYPE_CHECKING:
@@ -415,10 +415,9 @@ def check_name(reason: str, what: str, name: str, names: Iterable[str]) -> None:
     """Reject a name that is not among those that there are; say what may have been meant."""
     table = tuple(names)
     if name not in table:
-        near = nearest(name, table)
         known = f"there are {', '.join(table)}" if table else "there is none"
         raise RefusedError(
             reason,
             f"no {what} is called {name!r}",
-            remedy=f"did you mean {near!r}?" if near else known,
+            remedy=suggestion(name, table, known),
         )

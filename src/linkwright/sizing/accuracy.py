@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.parallel.error_budgets import ErrorBudget, ErrorSource
 
 if TYPE_CHECKING:
@@ -37,9 +37,12 @@ def tool_budget(
             code="R307",
         )
     if frame not in arm.robot.frames:
-        raise InputError(
-            f"the robot has no frame {frame!r}",
-            remedy=suggestion(frame, arm.robot.frames, "Robot.frames lists them"),
+        raise unknown(
+            "frame",
+            frame,
+            arm.robot.frames,
+            "Robot.frames lists them",
+            owner="the robot",
             code="R305",
         )
     times = arm.cycles[0].times

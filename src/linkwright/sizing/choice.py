@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion, unknown
 from linkwright.base.results import in_columns, plain
 from linkwright.formats.catalog.reader import read_catalog
 from linkwright.formats.catalog.schema import Catalog, DriveEntry
@@ -229,11 +229,7 @@ class Sizing:
 
     def _options(self, joint: str) -> JointOptions:
         if joint not in self.options:
-            raise InputError(
-                f"there is no joint {joint!r}",
-                remedy=suggestion(joint, self.options, f"there are {_some(self.options)}"),
-                code="R305",
-            )
+            raise unknown("joint", joint, self.options, code="R305")
         return self.options[joint]
 
     def __str__(self) -> str:
@@ -434,11 +430,7 @@ def _buses(catalog: Catalog, supply: str | None) -> list[tuple[str, float]]:
         names = sorted(catalog.supply, key=lambda n: catalog.supply[n].peak)
         return [(n, catalog.supply[n].voltage) for n in names]
     if supply not in catalog.supply:
-        raise InputError(
-            f"the catalog has no supply {supply!r}",
-            remedy=suggestion(supply, catalog.supply, f"it has {_some(catalog.supply)}"),
-            code="R305",
-        )
+        raise unknown("supply", supply, catalog.supply, owner="the catalog", code="R305")
     return [(supply, catalog.supply[supply].voltage)]
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from linkwright.algebra import Expr, as_expr, free_symbols, symbol
 from linkwright.algebra.triples import combination
 from linkwright.backends.kernel import compile as compile_kernel
-from linkwright.base.errors import Error, suggestion
+from linkwright.base.errors import Error, unknown
 from linkwright.blocks import Block, BlockError
 from linkwright.control.step_model import ModelParameter, StepModel
 from linkwright.program import Program, Statement, optimize, program
@@ -75,10 +75,8 @@ def step_model(
     chosen = known if inputs is None else list(inputs)
     for name in chosen:
         if name not in known:
-            raise BlockError(
-                f"{system.name!r} has no open input {name!r}",
-                remedy=suggestion(name, known, f"there is {', '.join(known)}"),
-                code="R508",
+            raise unknown(
+                "open input", name, known, owner=repr(system.name), kind=BlockError, code="R508"
             )
     sketch = _Composed(phases, chosen, period, steps)
     return sketch.model(tuple(sensors))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.base.errors import InputError, nearest
+from linkwright.base.errors import InputError, suggestion
 from linkwright.blocks import Block, BlockError, Element, Foreign, Rate, checked
 from linkwright.blocks.rates import Continuous
 from linkwright.control.joints import driven_joints
@@ -32,12 +32,12 @@ from linkwright.wholebody import tasks
 from linkwright.wholebody.contact_dynamics import driven_speeds
 from linkwright.wholebody.contacts import Cones, FlatContact, checked_contacts, cones_of, inward
 from linkwright.wholebody.programs import (
-    Inequalities,
     BodyForces,
+    Inequalities,
     solve_equalities,
     solve_levels,
 )
-from linkwright.wholebody.tasks import TickState, BodyTask
+from linkwright.wholebody.tasks import BodyTask, TickState
 from linkwright.wholebody.tick_program import Terms, terms_of
 
 if TYPE_CHECKING:
@@ -218,12 +218,9 @@ class Controller(Block):
         """
         if contact not in {c.frame for c in self.contacts}:
             known = [c.frame for c in self.contacts]
-            near = nearest(contact, known)
             raise InputError(
                 f"{contact!r} is not a contact of the controller",
-                remedy=f"did you mean {near!r}?"
-                if near
-                else f"it has {', '.join(known) or 'none'}",
+                remedy=suggestion(contact, known, f"it has {', '.join(known) or 'none'}"),
             )
         wanted, _, _ = tasks.target_at(value, 0.0, 3)
 

@@ -15,7 +15,7 @@ from typing import NoReturn
 from linkwright.algebra.numbers import number
 from linkwright.algebra.units.names import PLAIN, PREFIXABLE, named_unit
 from linkwright.algebra.units.unit import ONE_UNIT, Unit
-from linkwright.base.errors import Error, InputError, nearest
+from linkwright.base.errors import Error, InputError, suggestion
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<power>(?:\^|\*\*)\s*(?:(?P<exponent>[+-]?[0-9]+)
@@ -112,11 +112,10 @@ class _Reader:
     def _named(self, name: str, position: int) -> Unit:
         unit = named_unit(name)
         if unit is None:
-            near = nearest(name, sorted([*PLAIN, *PREFIXABLE]))
             self._fail(
                 f"unknown unit {name!r}",
                 position,
-                f"did you mean {near!r}?" if near else "use SI or in-lb units",
+                suggestion(name, sorted([*PLAIN, *PREFIXABLE]), "use SI or in-lb units"),
             )
         return unit
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.errors import Error, InputError, unknown
 from linkwright.base.files import write_text
 from linkwright.cli.options import Force, Model, Seed, Set, Until, option, own, read_settings
 from linkwright.cli.results import CommandResult, TextTable
@@ -135,11 +135,7 @@ def _drives(system: System, joint: str) -> list[str]:
             f"{system.name!r} has no drives", remedy="give a model with a Chain", code="R411"
         )
     if joint and joint not in known:
-        raise DriveError(
-            f"{system.name!r} has no drive {joint!r}",
-            remedy=suggestion(joint, known, f"it has {', '.join(known)}"),
-            code="R411",
-        )
+        raise unknown("drive", joint, known, owner=repr(system.name), kind=DriveError, code="R411")
     return [joint] if joint else known
 
 

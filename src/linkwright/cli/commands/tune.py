@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key, open_cell
 from linkwright.cli.options import option, own
 from linkwright.cli.results import CommandResult, TextTable
@@ -59,10 +59,7 @@ def command(
     tests = tests or list(TESTS)
     for test in tests:
         if test not in TESTS:
-            raise InputError(
-                f"there is no test {test!r}",
-                remedy=suggestion(test, TESTS, f"take {', '.join(TESTS)}"),
-            )
+            raise unknown("test", test, TESTS)
     if out is not None and "sweep" not in tests:
         raise InputError("--out shows the sweep", remedy="add --test sweep")
     if not 0 < low < high or points < 3:

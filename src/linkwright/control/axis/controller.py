@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from linkwright.algebra import ZERO, Expr, as_expr, not_equal, where
-from linkwright.base.errors import suggestion
+from linkwright.base.errors import unknown
 from linkwright.blocks import Block, BlockError, Rate, checked, exact
 from linkwright.control.axis.codes import DAC_SCALE, AxisError, AxisMode
 from linkwright.control.axis.coefficients import pid_coefficients
@@ -143,10 +143,7 @@ class AxisController(Block):
         known = {port.name: port.part for port in PORTS} | {"fault": ""}
         for key in given:
             if key not in known:
-                raise BlockError(
-                    f"{self.name!r} has no input {key!r}",
-                    remedy=suggestion(key, known, f"inputs: {', '.join(known)}"),
-                )
+                raise unknown("input", key, known, owner=repr(self.name), kind=BlockError)
         for part in also:
             if part not in PARTS:
                 raise BlockError(

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import InputError, nearest
+from linkwright.base.errors import InputError, unknown
 
 __all__ = [
     "CONTACT_LAWS",
@@ -279,18 +279,10 @@ def accumulating_damping(gain: float, filter: float, kappa: float = 1.0) -> floa
 
 def _order(law: str, order: str) -> ContactOrder:
     if law not in CONTACT_LAWS:
-        near = nearest(law, CONTACT_LAWS)
-        raise InputError(
-            f"there is no law {law!r} of contact",
-            remedy=f"did you mean {near!r}?" if near else f"one of {', '.join(CONTACT_LAWS)}",
-        )
+        raise unknown("law of contact", law, CONTACT_LAWS)
     name = order or USUAL_ORDERS[law]
     if name not in CONTACT_ORDERS:
-        near = nearest(name, CONTACT_ORDERS)
-        raise InputError(
-            f"there is no order {name!r} of what happens at a tick",
-            remedy=f"did you mean {near!r}?" if near else f"one of {', '.join(CONTACT_ORDERS)}",
-        )
+        raise unknown("order of what happens at a tick", name, CONTACT_ORDERS)
     return CONTACT_ORDERS[name]
 
 

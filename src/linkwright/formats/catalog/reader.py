@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion, unknown
 from linkwright.base.files import is_there, path_of, read_text
 from linkwright.formats.catalog.schema import KINDS, Catalog, GearEntry, MotorEntry
 from linkwright.formats.text.document import ModelError, TextSource, parse_record
@@ -67,11 +67,7 @@ def read_catalog(source: str | os.PathLike[str]) -> Catalog:
     if str(path) in SHIPPED:
         return _shipped(str(path))
     if not path.suffix and not is_there(path):
-        raise InputError(
-            f"there is no catalog {str(path)!r}",
-            remedy=suggestion(str(path), SHIPPED, "give a file, or 'generic'"),
-            code="R302",
-        )
+        raise unknown("catalog", path, SHIPPED, "give a file, or 'generic'", code="R302")
     return parse_catalog(read_text(path, _SIZE), file=path)
 
 

@@ -19,7 +19,7 @@ from linkwright.algebra import as_expr, magnitude, symbol
 from linkwright.algebra.language import read, resolve
 from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
 from linkwright.algebra.units import MKS, UnitSystem, unit_system
-from linkwright.base.errors import InputError, nearest
+from linkwright.base.errors import InputError, suggestion
 from linkwright.formats.text import tables
 from linkwright.formats.text.components import Flat, Part, expand
 from linkwright.formats.text.constraints import add_constraint
@@ -166,12 +166,11 @@ class MechanismBuilder:
     ) -> InputError:
         """Return the error about a name that is not known, with the nearest spelling."""
         names = sorted(known)
-        near = nearest(name, names)
         few = f"known are {', '.join(names)}" if 0 < len(names) <= 8 else None
         return self.source.error(
             (*part.path, key),
             f"there is no {what} {name!r}",
-            f"did you mean {near!r}?" if near else few,
+            suggestion(name, names, few),
         )
 
     # -- names -------------------------------------------------------------------------------------
@@ -186,11 +185,10 @@ class MechanismBuilder:
         names |= {p.value.name for p in self.flat["member"] if p.value.kind == "Python"}
         for name in given:
             if name not in names:
-                near = nearest(name, names)
                 raise self.source.error(
                     (),
                     f"the model has no [[function]] {name!r}",
-                    f"did you mean {near!r}?" if near else None,
+                    suggestion(name, names),
                 )
         for k, function in enumerate(self.model.function):
             part = Part(function, ("function", k), function.model_dump())
@@ -578,11 +576,10 @@ class MechanismBuilder:
         for part in parts:
             with self._placed(part):
                 if part.key not in known:
-                    near = nearest(part.key, known)
                     raise self.source.error(
                         part.path,
                         f"there is no coordinate, speed or state {part.key!r}",
-                        f"did you mean {near!r}?" if near else None,
+                        suggestion(part.key, known),
                         key=True,
                     )
                 value = part.value

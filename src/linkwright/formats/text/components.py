@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from linkwright.base.errors import Error, InputError, nearest
+from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.formats.text.document import TextLimits, TextSource, _plain
 from linkwright.formats.text.placeholders import fill, whole_number
 from linkwright.formats.text.positions import Path
@@ -88,12 +88,11 @@ class _Expander:
         known = dict(self.model.options)
         for name, value in options.items():
             if name not in known:
-                near = nearest(name, list(known))
                 has = f"it has {', '.join(known)}" if known else "it has none"
                 raise self.source.error(
                     (),
                     f"the model has no option {name!r}",
-                    f"did you mean {near!r}?" if near else has,
+                    suggestion(name, known, has),
                 )
             known[name] = whole_number(value, {})
         self._group(self.model, (), known, 0)
@@ -183,11 +182,10 @@ class _Expander:
             known = [*component.arguments]
             for name in given:
                 if name not in component.arguments:
-                    near = nearest(name, known)
                     raise self.source.error(
                         (*path, "arguments" if name in use.arguments else "first", name),
                         f"component {use.component!r} has no argument {name!r}",
-                        f"did you mean {near!r}?" if near else f"it has {', '.join(known)}",
+                        suggestion(name, known, f"it has {', '.join(known)}"),
                         key=True,
                     )
             arguments = {
@@ -199,11 +197,10 @@ class _Expander:
     def _component(self, use: Use, path: Path) -> Component:
         found = self.model.component.get(use.component)
         if found is None:
-            near = nearest(use.component, list(self.model.component))
             raise self.source.error(
                 (*path, "component"),
                 f"there is no component {use.component!r}",
-                f"did you mean {near!r}?" if near else None,
+                suggestion(use.component, self.model.component),
             )
         return found
 

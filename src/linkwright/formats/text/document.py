@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from linkwright.base.errors import InputError, nearest
+from linkwright.base.errors import InputError, suggestion
 from linkwright.formats.text.positions import Path, Positions, scan
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.tables import Record
@@ -293,10 +293,9 @@ def fault_text(path: Path, context: Mapping[str, Any]) -> tuple[str, str | None]
 def _choice(data: object, path: Path, expected: str) -> tuple[str, str]:
     for part in path:
         data = data[part]  # type: ignore[index]
-    near = nearest(str(data), _REPR.findall(expected))
     return (
         f"{str(data)[:40]!r} is not one of {expected}",
-        f"did you mean {near!r}?" if near else "choose one of them",
+        suggestion(str(data), _REPR.findall(expected), "choose one of them"),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from linkwright.algebra import Lookup1D, Lookup2D
 from linkwright.algebra.language import read
 from linkwright.algebra.language.syntax import Literal, Unary
-from linkwright.base.errors import nearest
+from linkwright.base.errors import nearest, suggestion
 from linkwright.blocks import Block
 from linkwright.formats.text.builder import Functions, build_parts
 from linkwright.formats.text.components import Part, expand
@@ -149,7 +149,6 @@ def _states(system: System) -> list[str]:
 
 def _require(source: TextSource, path: tuple[str, ...], name: str, known: list[str]) -> None:
     if name not in known:
-        near = nearest(name, known)
-        remedy = f"did you mean {near!r}?" if near else f"known are {', '.join(known[:12])}"
+        remedy = suggestion(name, known, f"known are {', '.join(known[:12])}")
         what = "state" if path[1] == "initial" else "parameter or open input"
         raise source.error(path, f"there is no {what} {name!r}", remedy, key=True)

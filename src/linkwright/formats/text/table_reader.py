@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from linkwright.algebra.units import amount
-from linkwright.base.errors import InputError, UnitError, nearest
+from linkwright.base.errors import InputError, UnitError, suggestion
 from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.positions import Path
 
@@ -19,9 +19,8 @@ class TableReader:
     def known(self, name: str, known: Collection[str], path: Path, what: str) -> None:
         """Reject a name that is not there, with the nearest that is."""
         if name not in known:
-            near = nearest(name, list(known))
             listed = ", ".join(known) or "none"
-            remedy = f"did you mean {near!r}?" if near else f"there are {listed}"
+            remedy = suggestion(name, known, f"there are {listed}")
             key = isinstance(path[-1], str) and path[-1] == name
             raise self.source.error(path, f"no {what} is called {name!r}", remedy, key=key)
 

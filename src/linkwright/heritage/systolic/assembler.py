@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion, unknown
 from linkwright.heritage.systolic.code import FIFOS, MOST_WAITING, MOST_WORDS, ArrayCode
 from linkwright.heritage.systolic.expressions import WholeNumbers
 from linkwright.heritage.systolic.instructions import (
@@ -266,10 +266,7 @@ class _Assembly:
             target, _, times = (part.strip() for part in item.partition("*"))
             if target not in known:
                 kind = "label" if name == "program" else "queue"
-                raise InputError(
-                    f"there is no {kind} {target!r}",
-                    remedy=suggestion(target, known, f"list {kind}s"),
-                )
+                raise unknown(kind, target, known, f"list {kind}s")
             count = WholeNumbers(times, self.names).value() if times else 1
             if count < 0 or len(found) + count > MOST_WAITING:
                 raise InputError(
@@ -290,10 +287,7 @@ class _Assembly:
         if text.startswith("@"):
             name, _, text = text[1:].partition(" ")
             if name not in self.masks:
-                raise InputError(
-                    f"there is no mask {name!r}",
-                    remedy=suggestion(name, self.masks, "declare it before"),
-                )
+                raise unknown("mask", name, self.masks, "declare it before")
             mask, text = self.masks[name], text.strip()
         if not text:
             if mask is not _ALL:
@@ -402,10 +396,7 @@ def _item(item: str, taken: int) -> list[Triple]:
 
 def _operation(name: str, inside: str) -> list[Triple]:
     if name not in OPERATIONS:
-        raise InputError(
-            f"there is no operation {name!r}",
-            remedy=suggestion(name, OPERATIONS, f"take one of {', '.join(OPERATIONS)}"),
-        )
+        raise unknown("operation", name, OPERATIONS)
     if OPERATIONS[name].source is not None:
         raise InputError(f"{name} takes nothing from the buses", remedy=f"write {name} alone")
     operands = [part.strip() for part in inside.split(",")]
@@ -434,10 +425,7 @@ def _operation(name: str, inside: str) -> list[Triple]:
 
 def _known(source: str) -> None:
     if source not in SOURCES or source == "NOP":
-        raise InputError(
-            f"there is no source {source!r}",
-            remedy=suggestion(source, SOURCES, "name a register, ports or a result"),
-        )
+        raise unknown("source", source, SOURCES, "name a register, ports or a result")
 
 
 class _Placed:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.base.errors import InputError, ShapeError, suggestion
+from linkwright.base.errors import InputError, ShapeError, unknown
 from linkwright.heritage.systolic import fixed
 from linkwright.heritage.systolic.fixed import ArrayFault
 from linkwright.heritage.systolic.roots import fixed_root
@@ -137,10 +137,7 @@ def faddeev(
     """
     do = ARITHMETICS.get(str(arithmetic))
     if do is None:
-        raise InputError(
-            f"no arithmetic is called {arithmetic!r}",
-            remedy=suggestion(str(arithmetic), ARITHMETICS, "take 'float' or 'fixed'"),
-        )
+        raise unknown("arithmetic", arithmetic, ARITHMETICS, "take 'float' or 'fixed'")
     A, B, C, D = stacked(A, B, C, D)
     n, p = A.shape[1], B.shape[1]
     rows = do.read(np.vstack([np.hstack([A, B]), np.hstack([-C, D])]))

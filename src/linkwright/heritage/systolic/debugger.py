@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.errors import Error, InputError, unknown
 from linkwright.base.files import integer
 from linkwright.heritage.systolic.display import (
     data_text,
@@ -81,10 +81,7 @@ class Debugger:
             return ""
         found = _NAMED.get(words[0])
         if found is None:
-            raise InputError(
-                f"there is no command {words[0][:40]!r}",
-                remedy=suggestion(words[0], _NAMED, "type ? for help"),
-            )
+            raise unknown("command", words[0], _NAMED, "type ? for help")
         least, most = _sizes(found.takes)
         if not least <= len(words) - 1 <= most:
             raise InputError(
@@ -277,10 +274,7 @@ def _unbreak(talk: Debugger, words: list[str]) -> str:
 def _label(talk: Debugger, name: str) -> str:
     labels = talk.machine.code.labels
     if name not in labels:
-        raise InputError(
-            f"there is no label {name[:40]!r}",
-            remedy=suggestion(name, labels, f"there are {', '.join(labels) or 'none'}"),
-        )
+        raise unknown("label", name, labels)
     return name
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.formats.robot.transforms import rotation_quaternion
 from linkwright.lab.builtin.joints import task_period
 from linkwright.lab.builtin.quintics import gone_on, turned, way_to
@@ -125,10 +125,7 @@ def goal_numbers(value: Any) -> list[float]:
 
 def _require(name: str, known: list[str], what: str) -> None:
     if name not in known:
-        raise InputError(
-            f"there is no {what} {name!r}",
-            remedy=suggestion(str(name), known, f"there are: {', '.join(known) or 'none'}"),
-        )
+        raise unknown(what, name, known)
 
 
 def goto_cart_task(config: LabConfig) -> type[GoToCart]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.lab.config import LabConfig
 from linkwright.lab.functions import absolute, equal, maximum, where
 from linkwright.lab.slot import PARAMETERS
@@ -26,10 +26,7 @@ def posture_of(config: LabConfig, given: Any) -> NDArray[np.float64]:
     if isinstance(given, Mapping):
         for name, value in given.items():
             if name not in config.names:
-                raise InputError(
-                    f"the laboratory {config.name!r} has no joint {name!r}",
-                    remedy=suggestion(str(name), config.names, f"it has {config.names}"),
-                )
+                raise unknown("joint", name, config.names, owner=f"the laboratory {config.name!r}")
             found[config.names.index(name)] = float(value)
     elif given is not None:
         values = np.asarray(given, dtype=float).ravel()
@@ -156,10 +153,7 @@ class JointStep(Task):
         names = lab.config.names
         wanted = self.joint or names[0]
         if wanted not in names:
-            raise InputError(
-                f"there is no joint {wanted!r}",
-                remedy=suggestion(wanted, names, f"there are {', '.join(names)}"),
-            )
+            raise unknown("joint", wanted, names)
         self.place = names.index(wanted)
 
     def run(self, t: Any, state: Any, desired: Any) -> None:

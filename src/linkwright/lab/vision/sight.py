@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.errors import Error, unknown
 from linkwright.base.lazy import Later
 from linkwright.blocks import checked_all
 from linkwright.lab.files.vision_files import VisionPreferences
@@ -65,10 +65,7 @@ def place_blob(
     """
     blobs, eyes = lab.config.vision.blobs, lab.config.vision.cameras
     if name not in blobs:
-        raise InputError(
-            f"there is no blob {name!r}",
-            remedy=suggestion(name, blobs, f"there are: {', '.join(blobs) or 'none'}"),
-        )
+        raise unknown("blob", name, blobs)
     place = checked_all(x, f"the place of {name!r}", count=3)
     if by_cameras and not lab.has("cameras.stamp"):
         why = "on hardware cameras see what is there" if lab.real else "it has no cameras"

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra import Expr, as_expr, diff, evaluate_all, free_symbols, sqrt, symbol, total
 from linkwright.algebra.triples import cross
 from linkwright.base.arguments import worded
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.base.reprs import brief
 from linkwright.blocks.places import AXES
 from linkwright.elements import Spring
@@ -181,10 +181,7 @@ class LegPlatform:
         named = {s.name: s for s in known}
         if name not in named:
             there = f"it has {', '.join(named)}" if named else "its points are numbers"
-            raise InputError(
-                f"the platform has no parameter {name!r}",
-                remedy=suggestion(name, named, there),
-            )
+            raise unknown("parameter", name, named, there, owner="the platform")
         slopes = [diff(x, named[name]) for row in self.expressions() for x in row]
         return np.array(evaluate_all(slopes, known), dtype=float).reshape(6, 6)
 

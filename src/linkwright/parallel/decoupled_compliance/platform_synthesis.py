@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.blocks.places import AXES
 from linkwright.parallel.decoupled_compliance.leg_platforms import LegPlatform, leg_platform
 
@@ -257,10 +257,7 @@ def _refuse_wishes(diagonals: Mapping[str, float], h: float) -> None:
     known = {"x", "y", "rx", "ry", "rz"}
     for name, value in diagonals.items():
         if name not in AXES:
-            raise InputError(
-                f"there is no axis {name!r}",
-                remedy=suggestion(name, AXES, f"one of {', '.join(AXES)}"),
-            )
+            raise unknown("axis", name, AXES)
         if name == "z":
             raise InputError(
                 f"the element z of the diagonal is 6 h^2/L^2 = {6 * h * h:.6g} and no choice",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, symbol
 from linkwright.backends.kernel import compile as compile_kernel
-from linkwright.base.errors import Error, suggestion
+from linkwright.base.errors import Error, suggestion, unknown
 from linkwright.blocks import Block
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter
 from linkwright.control.step_model import Measurement
@@ -444,9 +444,7 @@ def recorded_rate(recording: Recording) -> Fraction:
 
 def _index(f: RecordedFilter, name: str) -> int:
     if name not in f.names:
-        raise IdentificationError(
-            f"the System has no parameter {name!r}",
-            remedy=suggestion(name, f.names, f"there is {', '.join(f.names)}"),
-            code="R652",
+        raise unknown(
+            "parameter", name, f.names, owner="the System", kind=IdentificationError, code="R652"
         )
     return f.names.index(name)

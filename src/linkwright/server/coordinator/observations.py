@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.errors import Error, nearest
+from linkwright.base.errors import Error, suggestion
 from linkwright.base.reprs import brief
 from linkwright.control.covariances import covariance_matrix
 from linkwright.server.coordinator.motions import MotionModel
@@ -132,5 +132,4 @@ def _covariance(told: Observation, who: str, freedom: int) -> Array:
 
 
 def _near(name: str, known: Mapping[str, object] | list[str]) -> str:
-    near = nearest(name, known)
-    return f"did you mean {near!r}?" if near else f"there is {', '.join(known)}"
+    return suggestion(name, known, f"there is {', '.join(known)}")

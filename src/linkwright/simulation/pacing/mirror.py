@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkwright.base.arguments import worded
 from linkwright.base.closable import Closable
-from linkwright.base.errors import Error, suggestion
+from linkwright.base.errors import Error, unknown
 from linkwright.simulation.pacing.frames import MIRROR, NEW, TORN
 from linkwright.simulation.pacing.memory import PULL, PUSH
 from linkwright.simulation.pacing.unit import unit
@@ -73,9 +73,8 @@ class Mirror(Mapping[str, NDArray[Any]], Closable):
         try:
             return self._arrays[name]
         except KeyError:
-            raise Error(
-                f"the record {self.record.name!r} has no field {name!r}",
-                remedy=suggestion(str(name), self._arrays),
+            raise unknown(
+                "field", name, self._arrays, owner=f"the record {self.record.name!r}", kind=Error
             ) from None
 
     def __iter__(self) -> Iterator[str]:

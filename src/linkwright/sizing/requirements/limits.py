@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion, unknown
 
 if TYPE_CHECKING:
     from linkwright.robots import Robot
@@ -76,11 +76,7 @@ def limits_of(
             raise unknown_joint(joint, names)
         for what, value in own.items():
             if what not in LIMITED:
-                raise InputError(
-                    f"a joint has no limit {what!r}",
-                    remedy=suggestion(what, LIMITED, f"use {', '.join(LIMITED)}"),
-                    code="R206",
-                )
+                raise unknown("limit", what, LIMITED, owner="a joint", code="R206")
             number = float(value)
             if np.isnan(number) or (number <= 0 and what not in ("lower", "upper")):
                 raise InputError(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import InputError, unknown
 from linkwright.base.rotations import quaternion_of
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.task_parts import FORCES, TOOL
@@ -70,11 +70,7 @@ class Screening:
 
     def _of(self, quantity: str, which: int) -> Array:
         if quantity not in QUANTITIES:
-            raise InputError(
-                f"there is no statistic of {quantity!r}",
-                remedy=suggestion(str(quantity), QUANTITIES, f"ask for {', '.join(QUANTITIES)}"),
-                code="R215",
-            )
+            raise unknown("statistic of", quantity, QUANTITIES, code="R215")
         return np.asarray(self.state[:, QUANTITIES.index(quantity), :, which])
 
     def peak(self, quantity: str) -> Array:
