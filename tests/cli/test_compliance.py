@@ -73,14 +73,14 @@ def test_curves_are_drawn_and_legs_are_found(
     ("words", "said"),
     [
         (["mechanism-4"], "there is no platform 'mechanism-4'"),
-        (["mechanism-1:b=3"], "is no size of 'mechanism-1'"),
+        (["mechanism-1:b=3"], "is not a size of 'mechanism-1'"),
         (["mechanism-1:a=3kg"], "a"),
         (["mechanism-1:a=-1"], "a is -1"),
         (["nothing.toml"], "there is no such file"),
         (["mechanism-1", "--shift", "1,2"], "is not three numbers"),
-        (["mechanism-1", "--over", "b=1:2"], "is no range of a size"),
+        (["mechanism-1", "--over", "b=1:2"], "is not a range of a size"),
         (["mechanism-1", "-o", "x.png"], "a picture is that of --over"),
-        (["mechanism-1", "--synthesize", "x"], "is no element of A"),
+        (["mechanism-1", "--synthesize", "x"], "is not an element of A"),
         (["mechanism-1", "--mass", "2 m"], "the mass"),
     ],
 )

@@ -132,4 +132,4 @@ def test_a_pass_is_shaped_by_command_for_mounts_of_azimuth_and_tilt(
     assert told["error_max_deg"] < 0.41
     err = said(capsys, *WORDS, "--shape", "0.4", status=2)
     assert "--shape is for mounts of azimuth and tilt" in err
-    assert "no pointing error" in said(capsys, *alt_az, "--shape", "-1", status=2)
+    assert "not a pointing error" in said(capsys, *alt_az, "--shape", "-1", status=2)

@@ -129,7 +129,7 @@ def test_damaged_pictures_are_refused(tmp_path: Path, name: str, data: bytes, wo
         (lambda: picture_camera(lambda t: None, area=0, focal=F), "area"),
         (lambda: picture_camera(lambda t: None, area=1, focal=(0, 1)), "focal lengths"),
         (lambda: picture_camera("/nowhere", area=1, focal=F), "no such folder or camera"),
-        (lambda: picture_camera("/dev/null", area=1, focal=F), "this is no camera"),
+        (lambda: picture_camera("/dev/null", area=1, focal=F), "this is not a camera"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(make: Any, words: str) -> None:

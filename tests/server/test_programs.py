@@ -78,8 +78,8 @@ def test_frames_of_the_cell_stand_first_and_functions_take_time() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Transform([1, 2]), "this is no frame"),
-        (lambda: Transform(np.diag([2.0, 1, 1, 1])), "this is no frame"),
+        (lambda: Transform([1, 2]), "this is not a frame"),
+        (lambda: Transform(np.diag([2.0, 1, 1, 1])), "this is not a frame"),
         (lambda: Transform([0, 0, 0]) == 3, "equated with another"),
         (lambda: (Transform([0, 0, 0]) == Transform([0, 0, 0])).solution, "has 0 arms"),
         (lambda: (ARM == ARM).solution, "has 2 arms"),

@@ -186,7 +186,7 @@ def track_pass(
     if spare:
         if sensed:
             raise InputError(
-                "spare freedoms are planned beforehand, and attitude sensors tell the way as it is",
+                "spare freedoms are planned beforehand, and attitude sensors see the way as it is",
                 remedy="leave one of the two out",
             )
         start, way = _planned(mount, m, aim, ship, spare, fastest)

@@ -89,7 +89,7 @@ class VideoDevice:
                 raise InputError("the camera gives neither gray nor YUYV pictures", file=path)
         except OSError as error:
             os.close(self._file)
-            raise InputError(f"this is no camera: {error.strerror}", file=path) from None
+            raise InputError(f"this is not a camera: {error.strerror}", file=path) from None
         except InputError:
             os.close(self._file)
             raise

@@ -190,7 +190,7 @@ def _matrix(given: ArrayLike) -> Array:
     turned = value[:3, :3] if value.shape == (4, 4) else np.zeros((3, 3))
     if not (np.isfinite(value).all() and np.allclose(turned @ turned.T, np.eye(3), atol=1e-6)):
         raise InputError(
-            "this is no frame",
+            "this is not a frame",
             remedy="give a 4 x 4 matrix; x, y, z and a unit quaternion; or three numbers",
         )
     return value
@@ -381,7 +381,7 @@ class MoveProgram:
         return self
 
     def check(self, reach: ArmReach, start: Sequence[float]) -> None:
-        """Refuse a program with a position in the arm's base that it cannot come to.
+        """Reject a program with a position in the arm's base that it cannot come to.
 
         Args:
             reach: of the arm.

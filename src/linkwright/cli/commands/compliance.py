@@ -135,7 +135,7 @@ def _synthesized(given: LegPlatform, wishes: list[str], seed: int) -> Any:
             wanted[axis] = float(value)
         except ValueError:
             raise InputError(
-                f"--synthesize {word!r} is no element of A", remedy="such as x=2.25 or rz=0.1"
+                f"--synthesize {word!r} is not an element of A", remedy="such as x=2.25 or rz=0.1"
             ) from None
     bases, tips = given.points
     way = tips - bases
@@ -158,7 +158,7 @@ def _curves(platform: LegPlatform, over: list[str]) -> dict[str, tuple[list[floa
         if name not in platform.values or not 0 < low < high:
             known = f"it has {', '.join(platform.values)}" if platform.values else "it has none"
             raise InputError(
-                f"{text!r} is no range of a size of the platform", remedy=f"{known}; as a=0.1:1"
+                f"{text!r} is not a range of a size of the platform", remedy=f"{known}; as a=0.1:1"
             )
         at = np.linspace(low, high, 41)
         rows = [

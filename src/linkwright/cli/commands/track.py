@@ -137,7 +137,7 @@ def _shaped(mount: str, chosen: Pass, error: float) -> ShapedPath:
             remedy="leave it out, or track with mount-alt-az",
         )
     if not 0 < error < 45:
-        raise InputError(f"--shape {error:g} deg is no pointing error", remedy="such as 0.4")
+        raise InputError(f"--shape {error:g} deg is not a pointing error", remedy="such as 0.4")
     return shape_path(
         chosen, error=math.radians(error), speed=TrackingServo().turning, over_the_top=False
     )

@@ -345,7 +345,7 @@ class _Reader:
             if isinstance(given, FString):
                 x = self.m.expr(name)
                 if x.op != "sym":
-                    raise InputError(f"{name} is no single state or parameter")
+                    raise InputError(f"{name} is not a single state or parameter")
                 name = x.name
             self.orders[name] = order
 
@@ -361,7 +361,7 @@ class _Reader:
     def set_defaults(self, *pairs: Any) -> None:
         for name, value in _pairs(pairs):
             if not isinstance(value, int | float):
-                raise InputError(f"the default of {name} is {brief(value)}, which is no number")
+                raise InputError(f"the default of {name} is {brief(value)}, which is not a number")
             self.defaults[str(name)] = float(value), self._line
 
     def set_names(self, *pairs: Any) -> None:

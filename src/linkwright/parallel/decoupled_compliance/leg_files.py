@@ -66,7 +66,7 @@ def read_legs(given: str | Path) -> LegPlatform:
         key, equals, value = word.partition("=")
         if key not in values or not equals:
             raise InputError(
-                f"{brief(word)} is no size of {name!r}", remedy=f"such as {name}:a=0.3,h=0.2"
+                f"{brief(word)} is not a size of {name!r}", remedy=f"such as {name}:a=0.3,h=0.2"
             )
         unit = "N/m" if key == "stiffness" else "m"
         bare = value.strip("'\"")

@@ -54,7 +54,7 @@ def put_named(
 
 
 def refuse_beyond(machine: Executor, phases: Phases) -> None:
-    """Refuse to start a joint so far beyond its end stop that this would fling it."""
+    """Reject to start a joint so far beyond its end stop that this would fling it."""
     ranges = (phases.meta or {}).get("stops", {}).get("ranges", {})
     at = machine.rows_of("x")
     for i, signal in enumerate(phases.x):
