@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,7 @@ def ships(name: str) -> bool:
     return name in _index()
 
 
+@lru_cache(maxsize=16)
 def shipped_program(written: Program) -> Program | None:
     """Return the smallest Program that ships for some equations, or None.
 

@@ -159,7 +159,6 @@ def _known(program: Program, rounds: int, brief: bool) -> Program:
     return kept(program, (rounds, brief), make)
 
 
-@lru_cache(maxsize=_KEPT)
 def _fast(program: Program, rounds: int, brief: bool = False) -> Program:
     if not _has_both(program):
         found = _fast_rounds(program, rounds, brief=brief)
@@ -167,7 +166,7 @@ def _fast(program: Program, rounds: int, brief: bool = False) -> Program:
     alone = without_auxiliary(program)
     plain = all(isinstance(s, Assign) for s in program.statements)
     if plain:
-        main = _fast(alone, rounds)
+        main = _known(alone, rounds, False)
     else:
         main = _fast_rounds(alone, rounds, whole=True)
         if cost(main)[0] <= _TINY:
