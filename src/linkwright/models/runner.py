@@ -21,7 +21,7 @@ from linkwright.simulation.native.stored import Forgotten
 from linkwright.simulation.recorded import RecordedSession
 from linkwright.simulation.recorder import Progress, Target
 from linkwright.simulation.run import Run
-from linkwright.simulation.settings import DEFAULTS, RunSettings
+from linkwright.simulation.settings import AUTO, DEFAULTS, RunSettings
 from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.system.phases import Phases
 
@@ -105,7 +105,7 @@ def _remembered(
     source: Source, request: Request
 ) -> tuple[Session, RunSettings, dict[str, float]] | None:
     """Return a run of a model that was prepared before, with the values of its parameters."""
-    known = remembered(source)
+    known = None if request.settings.method == AUTO else remembered(source)
     phases = None if known is None else numbered(known, request.values, request.initial)
     if known is None or phases is None:
         return None

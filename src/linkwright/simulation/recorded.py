@@ -92,7 +92,8 @@ class RecordedSession:
             recorder.samples = kept  # without where it was interrupted, which is no sample
         outcome = session.outcome(last)
         report = [str(line) for key in ("report", "notes") for line in self.meta.get(key, ())]
-        report += [*method_notes(self.phases, self.settings.chosen), *words]
+        chosen = [f"the method was chosen: {self.settings.why}"] if self.settings.why else []
+        report += [*chosen, *method_notes(self.phases, self.settings.chosen), *words]
         return Run(
             recording,
             self.settings,

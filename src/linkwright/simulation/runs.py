@@ -25,13 +25,14 @@ from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
+from linkwright.simulation.choosing import with_method
 from linkwright.simulation.described import run_metadata, timed
 from linkwright.simulation.input_knots import bends
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.recorded import RecordedSession
 from linkwright.simulation.recorder import Target
 from linkwright.simulation.run import Run
-from linkwright.simulation.settings import DEFAULTS, RunSettings, settings_of
+from linkwright.simulation.settings import AUTO, DEFAULTS, RunSettings, settings_of
 from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.switching import forms_of
 from linkwright.system import Phases, System, system_of
@@ -116,7 +117,8 @@ def simulate(
         step: of a method with fixed steps, s; by default the base tick of a System in which
             something is sampled, else the model's own, or the ten-thousandth part of the run.
             Without such a tick it is the finest interval of samples of an adaptive method.
-        method: "midpoint", "rk4", "semi-implicit", "implicit-speeds" or "verlet" with fixed steps,
+        method: "auto" for one that is chosen for the run, with the reason in its notes; or
+            "midpoint", "rk4", "semi-implicit", "implicit-speeds" or "verlet" with fixed steps,
             "dopri5", "dop853" or, for stiff systems, "rodas4" with adaptive ones; see
             `linkwright.simulation.native.methods`.
         initial: coordinates, speeds and other states to start from, over the model's own; what
@@ -221,6 +223,10 @@ def session_of(
     else:
         free = Form(guarded=False) if settings.form == "independent" else None
         phases = system.numbered(system.flattened(record, free))
+    if settings.method == AUTO:
+        until = timed(system, phases, settings)[1].until
+        settings = with_method(phases, settings, until)
+        return session_of(system, settings, record, preparing=preparing, run=run)
     phases, settings = timed(system, phases, settings)
     return Session(phases, settings, fallback=fallback, run=run), settings
 

@@ -33,6 +33,9 @@ FORMS = ("auto", "independent", "redundant")
 """Forms of the equations of constrained mechanisms; see `linkwright.simulation.switching`."""
 
 _UNTIL = 10.0  # s, where neither the model nor the user says when a run ends
+AUTO = "auto"
+"""In place of a method: it is chosen for the run (`linkwright.simulation.choosing`)."""
+
 _STEPS = 10_000  # of a method with fixed steps, where neither says how long they are
 
 
@@ -45,7 +48,7 @@ class RunSettings:
         step: of a method with fixed steps, s; by default the base tick of a System in which
             something is sampled, else the model's own, or the ten-thousandth part of the run.
             Without such a tick, it is the finest interval of samples of an adaptive method.
-        method: one of `linkwright.simulation.native.methods.METHODS`.
+        method: one of `linkwright.simulation.native.methods.METHODS`, or "auto".
         tolerance: of an adaptive method, relative error of a step.
         absolute: the same where a state is near zero, in the states' own units; by default a
             thousandth of `tolerance`, or `tolerance` times the largest state where that is less, at
@@ -57,6 +60,7 @@ class RunSettings:
         seed: of noise.
         form: of the equations of a constrained mechanism: "auto", "independent" or "redundant".
         executor: what runs it: "native", or "python" for reading and checking.
+        why: of a method that was chosen for the run, the reason.
 
     >>> RunSettings().method, RunSettings().tolerance
     ('dop853', 1e-10)
@@ -72,9 +76,11 @@ class RunSettings:
     seed: int = 0
     form: str = "auto"
     executor: str = "native"
+    why: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "method", method_named(self.method).name)
+        if self.method != AUTO:
+            object.__setattr__(self, "method", method_named(self.method).name)
         if self.until is not None:
             require_end(self.until)
         if self.step is not None:
@@ -97,8 +103,8 @@ class RunSettings:
 
     @property
     def chosen(self) -> Method:
-        """The method."""
-        return method_named(self.method)
+        """The method; until one is chosen, the usual one."""
+        return method_named("dop853" if self.method == AUTO else self.method)
 
     def recorded(self) -> RunSettings:
         """Return these settings; a run without samples is rejected."""
@@ -171,11 +177,13 @@ class RunSettings:
         """Return what is to be said of steps that are shorter than asked for, in sentences."""
         step = phases.tick_seconds if self.step is None else self.step
         longest = self.longest(phases)
+        said = [f"the method was chosen: {self.why}"] if self.why else []
         if step <= longest:
-            return []
+            return said
         return [
+            *said,
             f"steps of {step:g} s are too long for the end stops of joints: they were taken in "
-            f"parts of {longest:.2g} s or less (limits=False leaves the stops out)"
+            f"parts of {longest:.2g} s or less (limits=False leaves the stops out)",
         ]
 
     def metadata(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ OUT = (
 )
 METHOD = (
     "dop853, dopri5, rodas4 (stiff); fixed steps: midpoint, rk4, semi-implicit, implicit-speeds "
-    "(strong damping), verlet."
+    "(strong damping), verlet; auto says what it chose."
 )
 REACTIONS = "Also record the reaction forces and moments in all joints."
 GROUND = "Add ground contact for a robot file: its own plane, or z = 0."
