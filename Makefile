@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-bui
 # Nothing that the caller's shell says about Python decides; bytecode is kept, which halves the start.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUNBUFFERED PYTHONWARNINGS
 
-.PHONY: help test test-all test-rest test-cold bill times test-random mutants fuzz demo pictures \
+.PHONY: help test-gpu test test-all test-rest test-cold bill times test-random mutants fuzz demo pictures \
 	bench soak conformance lint regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
@@ -24,6 +24,7 @@ help:
 	@echo "make test-cold  the tests from an empty cache, and that it becomes the same again"
 	@echo "make test-random  the batteries with new seeds, for an hour (SECONDS=600 for less)"
 	@echo "make mutants  break the code behind docs/acceptance.md, and see its tests fail (an hour)"
+	@echo "make test-gpu  compare a card of NVIDIA with the processor, bit by bit, and measure it"
 	@echo "make fuzz    damaged files for every reader, for a minute (SECONDS=600 for more)"
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make soak    a laboratory by the clock for an hour (MINUTES=1 for less): ticks, lateness, drift"
@@ -79,6 +80,9 @@ test-random: $(VENV)/.test
 
 mutants: $(VENV)/.test
 	$(BIN)/python -m scripts.mutants
+
+test-gpu: $(VENV)/.test
+	$(BIN)/python -m scripts.test_gpu --report docs/gpu-report.md
 
 fuzz: SECONDS = 60
 fuzz: $(VENV)/.test

@@ -20,6 +20,7 @@ from linkwright.program import Counts, Program, ProgramError, ProgramPort, count
 BACKENDS: dict[str, str] = {
     "llvm": "linkwright.backends.llvm.backend",
     "c": "linkwright.backends.c.backend",
+    "cuda": "linkwright.backends.cuda.backend",
     "python": "linkwright.backends.python",
 }
 """The module of each backend."""

@@ -232,6 +232,8 @@ class Quantity(partial[Any]):
             found = self._native.batch.plain_rows(inputs)
             if found is not None:
                 return found
+        if any(hasattr(x, "__cuda_array_interface__") for x in inputs):
+            return self._on_card(inputs, out)
         if len(inputs) == len(ports) - 1 and ports[-1][0] == "p":
             inputs = (*inputs, self._usual)
         if len(inputs) != len(ports):
@@ -248,6 +250,19 @@ class Quantity(partial[Any]):
             self._native.scalar(*arrays, *_several(out))
             return out
         return self._rows(arrays, leads, lead, out)
+
+    def _on_card(self, inputs: Sequence[Any], out: Any) -> Any:
+        """Evaluate arrays that lie on a card, there."""
+        if len(inputs) == len(self.inputs) - 1 and self.inputs[-1][0] == "p":
+            inputs = (*inputs, self._usual)
+        return self._cuda.batch(*inputs, out=out)
+
+    @cached_property
+    def _cuda(self) -> Any:
+        """The kernel for cards."""
+        from linkwright.backends.cuda.backend import CudaNative
+
+        return CudaNative(self._for_speed())
 
     def _rows(
         self,
