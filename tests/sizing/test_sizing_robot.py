@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from linkwright.sizing import Catalog, JointCycle, read_catalog, require, size
 from linkwright.sizing.arm import Arm, arm_of
 from linkwright.sizing.bus import BusLoad, joint_power
 from linkwright.sizing.choice import options_of
+from linkwright.sizing.driven import calm
 from linkwright.sizing.pairs import Demands, shaft_torque
 from linkwright.sizing.pareto import front
 from tests.seeds import seldom
@@ -396,7 +398,6 @@ def test_loads_that_the_driven_system_would_drop_are_refused() -> None:
     push = lw.motion.LoadProfile({"my": (-3.0,)}, start=0.5)
     shake = lw.motion.LoadProfile({"x": (1.0,)}, start=0.5)
     for words, task in [
-        ("a payload that changes", lw.Task(parts, frame="rod", payloads=[(1.0, 0.5)])),
         ("a wrench at the tool", lw.Task(parts, frame="rod", wrench=[push])),
         ("a base that accelerates", lw.Task(parts, frame="rod", base=[shake])),
     ]:
@@ -406,3 +407,78 @@ def test_loads_that_the_driven_system_would_drop_are_refused() -> None:
     always = lw.Task(parts, frame="rod", payloads=[(0.0, 0.5)])
     driven = size(require(robot, always, step=0.1)).system()
     assert "payload" in driven.mechanism.bodies
+
+
+def pick() -> tuple[lw.Robot, lw.Task]:
+    """Return a rod that takes up 4 kg on its way, and puts it down on its way back."""
+    m = lw.Mechanism("rod")
+    m.body("rod", rotate="y", mass=3, com=(0.3, 0, 0), inertia=0.05)
+    m.gravity("-z")
+    held = lw.Payload(4.0, center=(0.5, 0.0, 0.0), inertia=(0.01, 0.02, 0.03, 0.0, 0.0, 0.0))
+    parts = [Move({"rod": 0.8}, 1.0), Move({"rod": 0.0}, 1.0)]
+    return lw.Robot(m), lw.Task(parts, frame="rod", payloads=[(0.6, held), (1.5, 0.0)])
+
+
+def test_drives_follow_a_task_that_takes_up_a_payload_and_puts_it_down() -> None:
+    """The torque that was reckoned, before, with and after it, and its fall when it is let go."""
+    robot, task = pick()
+    need = require(robot, task, step=0.005)
+    found = size(need)
+    run = lw.simulate(found.system(elastic=False, thermal=False), task.duration).recording
+    choice, load = found.chosen["rod"], found.options["rod"].load
+    motor, gear = found.catalog.motor[choice.motor], found.catalog.gear[choice.gear]
+    brake = found.catalog.brake[choice.brake].J if choice.brake else 0.0
+    torque = np.interp(run.times, need.times, shaft_torque(load, motor, gear, brake))
+    calm = (run.times > 0.2) & (abs(run.times - 0.6) > 0.08) & (abs(run.times - 1.5) > 0.08)
+    wrong = (run["rod_drive.motor.torque"] - torque)[calm]
+    assert np.sqrt(np.mean(wrong**2)) < 0.1 * np.sqrt(np.mean(torque[calm] ** 2))
+    (held,) = (b for n, b in found.system().mechanism.bodies.items() if n.startswith("payload"))
+    assert held.name == "payload_2"
+
+
+def test_an_elastic_gear_does_not_ring_by_its_gains() -> None:
+    """Poles of motor, gear and load with the PI speed loop: all as fast, damped by sqrt(R)/2."""
+    motor = lw.drives.DC(R=0.5, L=1e-3, kt=0.1, J=1e-4)
+    servo = lw.drives.Cascade(current=10_000, speed=2_000, position=1_000)
+    for inertia in (0.5, 1.0, 3.0):
+        train = lw.drives.Elastic(100, stiffness=4000)
+        made = calm(servo, motor, train, inertia)
+        assert made.speed_gain is not None
+        assert made.speed_time is not None
+        K, J = train.stiffness / 100**2, inertia / 100**2
+        kp, ki = made.speed_gain * motor.kt, made.speed_gain * motor.kt / made.speed_time
+        M = motor.J
+        poles = np.roots([1, kp / M, K / M + K / J + ki / M, kp * K / (M * J), ki * K / (M * J)])
+        assert_allclose(np.abs(poles), np.sqrt(K / J), rtol=1e-3)
+        damping = min(1.0, np.sqrt(J / M) / 2)
+        assert_allclose(-poles.real / np.abs(poles), damping, atol=0.03)
+    assert calm(servo, motor, lw.drives.Rigid(100), 1.0) is servo
+    own = replace(servo, speed_gain=0.3)
+    assert calm(own, motor, lw.drives.Elastic(100, stiffness=4000), 1.0) is own
+
+
+def test_the_command_writes_the_system_of_the_drives_as_a_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`size --system`: the file runs, and the drives carry what the task carries."""
+    robot, task = pick()
+    model, system = tmp_path / "rod.toml", tmp_path / "driven.toml"
+    model.write_text(lw.write_model(robot.mechanism))
+    parts = "".join(
+        f"[[part]]\nkind = 'move'\nto = {{rod = {q}}}\nduration = 1\n" for q in (0.8, 0)
+    )
+    payloads = (
+        "[[payload]]\nat = 0.6\nmass = 4\ncenter = [0.5, 0, 0]\n[[payload]]\nat = 1.5\nmass = 0\n"
+    )
+    (tmp_path / "pick.toml").write_text(
+        f"format = 1\nname = 'pick'\nframe = 'rod'\n{parts}{payloads}"
+    )
+    words = ["analyze", "size", str(model), str(tmp_path / "pick.toml"), "--step", "0.01"]
+    assert main([*words, "--system", str(system)]) == 0
+    assert "driven.toml" in capsys.readouterr().out
+    assert main([*words, "--system", str(system)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    driven = lw.load(system)
+    run = lw.simulate(driven, 0.3).recording
+    need = require(robot, task, step=0.01)
+    assert np.abs(run["rod"] - np.interp(run.times, need.times, need["rod"])).max() < 5e-3

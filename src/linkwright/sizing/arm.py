@@ -55,7 +55,8 @@ class Arm:
         robot: that moves, where it is known.
         payload: ten inertial parameters of what `frame` carries all the time, or nothing.
         frame: of the tool.
-        changing: words for loads of the task other than that payload.
+        changing: words for loads of the task other than payloads.
+        payloads: what is carried from when on, s after the start, where it changes.
     """
 
     cycles: tuple[JointCycle, ...]
@@ -66,6 +67,7 @@ class Arm:
     payload: Array | None = None
     frame: str = ""
     changing: tuple[str, ...] = ()
+    payloads: tuple[tuple[float, Array], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -166,6 +168,7 @@ def _moved(
         loads["payload"][0] if "payload" in loads else None,
         frame,
         _changing(loads),
+        _payloads(loads, cycles[0].times),
     )
 
 
@@ -200,6 +203,7 @@ def _machine(
         loads["payload"][0] if "payload" in loads else None,
         frame,
         _changing(loads),
+        _payloads(loads, cycles[0].times),
     )
 
 
@@ -210,9 +214,29 @@ def _changing(loads: Mapping[str, Array]) -> tuple[str, ...]:
         for key, word in (("wrench", "a wrench at the tool"), ("base", "a base that accelerates"))
         if key in loads and loads[key].any()
     ]
-    if "payload" in loads and (loads["payload"] != loads["payload"][0]).any():
-        found.insert(0, "a payload that changes")
+    if len(_changes(loads)) > _MOST_PAYLOADS:
+        found.insert(0, "a payload that changes all the time")
     return tuple(found)
+
+
+def _changes(loads: Mapping[str, Array]) -> NDArray[np.int_]:
+    """Return the samples from which another payload is carried."""
+    given = loads.get("payload")
+    if given is None:
+        return np.zeros(0, dtype=int)
+    return np.flatnonzero((given[1:] != given[:-1]).any(axis=1)) + 1
+
+
+def _payloads(loads: Mapping[str, Array], times: Array) -> tuple[tuple[float, Array], ...]:
+    """Return what is carried from when on, in s after the start, where it changes."""
+    found = _changes(loads)
+    if not 0 < len(found) <= _MOST_PAYLOADS:
+        return ()
+    return tuple((float(times[k] - times[0]), loads["payload"][k]) for k in (0, *found))
+
+
+_MOST_PAYLOADS = 50
+"""Changes of the payload in a task, beyond which it has no steps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,7 @@ def driven_system(
     if arm.changing:
         raise InputError(
             f"the task has {' and '.join(arm.changing)}, which a System of drives does not have",
-            remedy="give the payload to require(), so that it stays, and leave the rest out; "
-            "sizing itself counts all of them",
+            remedy="leave it out, and give payloads in steps; sizing itself counts all of it",
             code="R310",
         )
     mechanism = _loaded(found)
@@ -89,7 +88,7 @@ def driven_system(
         if choice.amplifier:
             most = min(most, found.catalog.amplifier[choice.amplifier].peak)
         law = replace(
-            servo,
+            calm(servo, motor, train, inertia),
             current_limit=servo.current_limit or most,
             voltage_limit=servo.voltage_limit or found.terms.voltage,
         )
@@ -120,6 +119,34 @@ def driven_system(
             system.connect(drive["motor.angle"], estimate.z[0])
             system.connect(follower.u, estimate.u[0])
     return system
+
+
+def calm(
+    servo: drives.Cascade, motor: drives.DC, train: drives.Rigid | drives.Elastic, inertia: float
+) -> drives.Cascade:
+    """Return a cascade whose open gains do not make an elastic gear ring.
+
+    With w^2 = K/J_L, the square of the load's frequency while the motor stands, and R the load's
+    inertia over the rotor's, both seen at the motor, a PI speed loop has all four poles at w, with
+    the damping sqrt(R)/2, for the gain 2 sqrt(R) w J_M/kt and the time 2 sqrt(R)/w. A higher gain
+    holds the motor still, and the load vibrates on its gear. The position loop is a fifth as fast.
+    """
+    if not isinstance(train, drives.Elastic):
+        return servo
+    w = math.sqrt(train.stiffness / inertia)
+    root = math.sqrt(inertia / train.ratio**2 / motor.J)
+    usual = servo.tuned(motor, train, inertia)
+    assert usual.speed_gain is not None
+    assert usual.position_gain is not None
+    gain = 2.0 * root * w * motor.J / motor.kt
+    if servo.speed_gain is not None or gain >= usual.speed_gain:
+        return servo
+    return replace(
+        servo,
+        speed_gain=gain,
+        speed_time=servo.speed_time or 2.0 * root / w,
+        position_gain=servo.position_gain or min(w / 5.0, usual.position_gain),
+    )
 
 
 def _rating(found: Sizing, choice: DriveChoice) -> drives.Rating:
@@ -254,13 +281,23 @@ def _loaded(found: Sizing) -> Mechanism:
             seat["parent"] = child.parent
         more.append(BodyTable.model_validate({**seat, "mass": choice.mass, "inertia": 0}))
     payload = found.arm.payload
-    if payload is not None and payload[0] > 0.0:
+    ends = (*(start for start, _ in found.arm.payloads[1:]), math.inf)
+    for k, ((start, held), end) in enumerate(zip(found.arm.payloads, ends, strict=False), 1):
+        if held[0] > 0.0:
+            more.append(_carried(found.arm.frame, robot, held, f"payload_{k}", (start, end)))
+    if not found.arm.payloads and payload is not None and payload[0] > 0.0:
         more.append(_carried(found.arm.frame, robot, payload))
     return build(model.model_copy(update={"body": [*tables.values(), *more]}))
 
 
-def _carried(frame: str, robot: Any, payload: np.ndarray) -> BodyTable:
-    """Return the payload as a body that is fixed to the link of its frame."""
+def _carried(
+    frame: str,
+    robot: Any,
+    payload: np.ndarray,
+    name: str = "payload",
+    span: tuple[float, float] | None = None,
+) -> BodyTable:
+    """Return the payload as a body that is fixed to the link of its frame, with mass for a span."""
     spot = robot.spot(frame)
     mass = float(payload[0])
     c = payload[1:4] / mass
@@ -271,8 +308,18 @@ def _carried(frame: str, robot: Any, payload: np.ndarray) -> BodyTable:
     known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
     place = [float(evaluate(x, known)) for x in spot.position]
     turn = [[float(evaluate(x, known)) for x in row] for row in spot.rotation]
+    if span is not None:
+        return BodyTable(
+            name=name,
+            parent=spot.body.name,
+            at=place,
+            matrix=turn,
+            mass=_while(mass, span),
+            com=c.tolist(),
+            inertia=[[_while(float(x), span) for x in row] for row in own],
+        )
     return BodyTable(
-        name="payload",
+        name=name,
         parent=spot.body.name,
         at=place,
         matrix=turn,
@@ -280,3 +327,12 @@ def _carried(frame: str, robot: Any, payload: np.ndarray) -> BodyTable:
         com=c.tolist(),
         inertia=own.tolist(),
     )
+
+
+def _while(value: float, span: tuple[float, float]) -> str | float:
+    """Return a number that counts from one time to another, as an expression of time."""
+    start, end = span
+    if value == 0.0:
+        return 0.0
+    until = "" if math.isinf(end) else f" and t < {end!r}"
+    return f"where(t >= {start!r}{until}, {value!r}, 0)"

@@ -32,6 +32,9 @@ def command(
     ] = False,
     out: Annotated[Path | None, option("--out", "The chosen drives (.toml).")] = None,
     report: Annotated[Path | None, own("FILE", "Write a report of all of it (.html).")] = None,
+    system: Annotated[
+        Path | None, own("FILE", "Write the robot with its drives and the task as a model (.toml).")
+    ] = None,
     frame: Frame = "",
     step: Step = 1e-3,
     force: Force = False,
@@ -45,6 +48,7 @@ def command(
     \b
     Examples:
       linkwright analyze size puma560 pick.toml -o drives.toml --report drives.html
+      linkwright analyze size puma560 pick.toml --system driven.toml
     """
     from linkwright.cli.terminal import echo
     from linkwright.robots import Robot
@@ -71,12 +75,18 @@ def command(
         from linkwright.formats.catalog.writer import catalog_text
 
         write_text(out, catalog_text(found.as_catalog(out.stem)), replace=force)
+    if system is not None:
+        from linkwright.base.files import write_text
+        from linkwright.formats.text.files import write_model
+
+        write_text(system, write_model(found.system()), replace=force)
     if report is not None:
         need.report(report, found)
     return CommandResult(
         found.as_dict(pareto=pareto),
         _text(found, need.notes, why, pareto),
-        files={"drives": out, "report": report},
+        files={"drives": out, "report": report, "system": system},
+        next=f"simulate {system}" if system is not None else "",
         code=1 if found.bus.margin < 0.0 else 0,
     )
 
