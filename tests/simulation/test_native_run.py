@@ -110,6 +110,18 @@ def test_samples_of_dop853_are_good_where_steps_are_as_long_as_they_are_stable()
         assert np.abs(run.samples.values - wanted).max() < 20 * tolerance
 
 
+@pytest.mark.parametrize("executor", ["native", "python"])
+def test_room_for_samples_changes_no_bits(executor: str) -> None:
+    """A call that comes back in the middle of a step repeats it as it was."""
+    s = Parts({"slow": 1.0, "fast": 1.0})
+    phases = s.phases([-s["slow"], -300 * (s["fast"] - s["slow"] * cos(T))], 0.0007)
+    settings: dict[str, Any] = {"tolerance": 1e-9, "executor": executor}
+    wanted, *others = (Session(phases, 0.5, rows=n, **settings).run() for n in (1024, 1, 3, 50))
+    for other in others:
+        assert np.array_equal(other.samples.values, wanted.samples.values)
+        assert other.steps == wanted.steps
+
+
 def test_the_interpolant_of_dop853_is_exact_to_degree_seven() -> None:
     """A power of time is met inside of a step that ends nowhere near a sample."""
     s = Parts({f"x{n}": 0.0 for n in range(1, 9)})

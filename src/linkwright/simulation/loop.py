@@ -461,12 +461,17 @@ def fits(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lanes) -> Ma
     """
     good: Mask = True
     if run.every != 0 and has(run, "curve"):
-        at = (run.sample - run.start) * run.tick_seconds
+        first = run.sample  # behind the start; a call that came back may have kept it already
+        while (first - run.every - run.start) * run.tick_seconds > s:
+            first -= run.every
+        if not (first - run.start) * run.tick_seconds > s:
+            first += run.every
+        at = (first - run.start) * run.tick_seconds
         part = at - s
-        inside = part > 0.0 and part < h * WITHIN and at < reached
+        inside = part < h * WITHIN and at < reached
         if run.followed != 0:
             inside = inside and run.m[WANTED] == 0.0
-        if inside and run.sample < run.target:
+        if inside and first < run.target:
             know_curve(run, begin + s)
             if run.fit[0] < 0.9:
                 good = False
