@@ -86,6 +86,7 @@ CAPABILITIES = {
     "ROBSIM and JNTMOD": (58, ["part", "no"]),
     "SL": (58, ["part", "no"]),
     "the motion server": (55, ["part", "no"]),
+    "Antenna mounts": (59, ["part", "no"]),
 }
 
 

@@ -24,21 +24,32 @@ from linkwright.models.declare import declare
 from linkwright.models.masses import RADIAL, Lump, lumped, rod
 
 
-def three_rotary() -> Mechanism:
+def three_rotary(
+    offset: float = 0.0,  # m
+    capsules: bool = False,
+) -> Mechanism:
     """Return the mount with three motors at the base: two rotations and a plunge.
+
+    With an `offset`, arms stand beside the planes of their legs by so much, as Hunt proposed for
+    stiffness and room; with `capsules`, arms and dish have shapes that charts keep apart.
 
     >>> m = three_rotary()
     >>> len(m.constraints), m.actuators
     (6, [arm1, arm2, arm3])
     """
     m = Mechanism("mount-3-rotary", "antenna mount: three legs, each driven by a motor at the base")
-    _legs(m)
-    _close_legs(m)
+    _legs(m, offset)
+    _close_legs(m, offset)
     _motors(m, "arm1", "arm2", "arm3")
+    if capsules:
+        _capsules(m)
     return m
 
 
-def two_rotary() -> Mechanism:
+def two_rotary(
+    offset: float = 0.0,  # m
+    capsules: bool = False,
+) -> Mechanism:
     """Return the mount with a strut and two motors at the base.
 
     >>> m = two_rotary()
@@ -46,14 +57,19 @@ def two_rotary() -> Mechanism:
     (9, [arm1, arm2])
     """
     m = Mechanism("mount-2-rotary", "antenna mount: three legs, a strut, two motors at the base")
-    _strut(m, _legs(m))
-    _close_legs(m)
+    _strut(m, _legs(m, offset))
+    _close_legs(m, offset)
     _close_strut(m)
     _motors(m, "arm1", "arm2")
+    if capsules:
+        _capsules(m)
     return m
 
 
-def prismatic() -> Mechanism:
+def prismatic(
+    offset: float = 0.0,  # m
+    capsules: bool = False,
+) -> Mechanism:
     """Return the mount with a strut and two jacks between strut and base.
 
     >>> m = prismatic()
@@ -61,7 +77,7 @@ def prismatic() -> Mechanism:
     (15, [leg1, leg2])
     """
     m = Mechanism("mount-prismatic", "antenna mount: three legs, a strut that two jacks tilt")
-    strut = _strut(m, _legs(m))
+    strut = _strut(m, _legs(m, offset))
     declare(m, "m", "where the jacks hold the strut, from the base center", h=0.49)
     declare(m, "m", "radius of the circle on which the jacks are anchored", anchor_radius=0.8)
     declare(m, "m", "height of the anchors above the base", anchor_height=0.3465)
@@ -72,7 +88,7 @@ def prismatic() -> Mechanism:
     declare(m, "m", "its mass center from the anchor", rod_center=0.3)
     for k in (1, 2):
         _jack(m, k, strut)
-    _close_legs(m)
+    _close_legs(m, offset)
     _close_strut(m)
     for k in (1, 2):
         c, s = f"cos(azimuth{k})", f"sin(azimuth{k})"
@@ -82,6 +98,8 @@ def prismatic() -> Mechanism:
         m.close_loop(f"foot{k}", anchor, m.bodies[f"leg{k}"], Ball())
         m.limit(f"leg{k}", 0.4, 1.2)
     m.actuate("leg1", "leg2")
+    if capsules:
+        _capsules(m, jacks=True)
     return m
 
 
@@ -130,15 +148,19 @@ def _members(m: Mechanism, *pairs: tuple[int, int]) -> None:
         m.actuate(name)
 
 
-def _legs(m: Mechanism) -> Body:
+def _legs(m: Mechanism, offset: float = 0.0) -> Body:
     """Add parameters, arms and platform; return the platform."""
     _parameters(m)
+    beside: str | int = 0
+    if offset:
+        declare(m, "m", "of arms beside the planes of their legs", arm_offset=offset)
+        beside = "arm_offset"
     arms = {k: _lower(m, k) for k in RADIAL}
     upper = m.body(
         "upper1",
         parent=arms[1],
         joint=Ball(quaternion=True),
-        at=(0, 0, "l + l_lower1"),
+        at=(0, beside, "l + l_lower1"),
         doc="upper arm of leg 1",
         **lumped(m, rod("upper_mass", "l + l_upper1", "(1 - kappa)*(l + l_upper1)")),
     )
@@ -147,7 +169,7 @@ def _legs(m: Mechanism) -> Body:
         "platform",
         parent=upper,
         rotate="y",
-        at=(0, 0, "l + l_upper1"),
+        at=(0, f"-{beside}" if beside else 0, "l + l_upper1"),
         doc="platform with antenna, on the hinge of leg 1",
         **lumped(
             m,
@@ -289,11 +311,36 @@ def _point(mass: str, center: str) -> Lump:
     return Lump(mass, (0, 0, center), (f"{mass}*gyration",) * 3)
 
 
-def _close_legs(m: Mechanism) -> None:
-    elbows = {k: m.point(f"elbow{k}", f"arm{k}", (0, 0, f"l + l_lower{k}")) for k in RADIAL}
-    for k in (2, 3):
-        tip = m.point(f"tip{k}", f"upper{k}", (0, 0, f"-l - l_upper{k}"))
+def _close_legs(m: Mechanism, offset: float = 0.0) -> None:
+    beside, back = ("arm_offset", "-arm_offset") if offset else (0, 0)
+    elbows = {k: m.point(f"elbow{k}", f"arm{k}", (0, beside, f"l + l_lower{k}")) for k in RADIAL}
+    for k in (2, 3):  # whose upper arms have their y against that of the lower ones
+        tip = m.point(f"tip{k}", f"upper{k}", (0, back, f"-l - l_upper{k}"))
         m.close_loop(f"ball{k}", elbows[k], tip, Ball())
+
+
+def _capsules(m: Mechanism, *, jacks: bool = False) -> None:
+    """Add the shapes of arms, strut, jacks and dish, which charts keep apart."""
+    declare(m, "m", "radius of the arms", arm_radius=0.04)
+    declare(m, "m", "radius of the dish", dish_radius=0.6)
+    declare(m, "m", "of its rim above the platform", dish_height=0.35)
+    for k in RADIAL:
+        m.collision_capsule(f"arm{k}", f"arm{k}", f"elbow{k}", "arm_radius")
+        end = m.point(f"wrist{k}", f"upper{k}", (0, 0, "l" if k == 1 else "-l"))
+        m.collision_capsule(f"upper{k}", f"upper{k}", end, "arm_radius")
+    for k in range(3):  # diameters of the dish
+        c, s = math.cos(k * math.pi / 3), math.sin(k * math.pi / 3)
+        first, second = (
+            m.point(
+                f"rim{k}{side}", "platform",
+                (f"-r - r_platform1 + {sign * c}*dish_radius", f"{sign * s}*dish_radius",
+                 "dish_height"),
+            )
+            for side, sign in (("a", 1), ("b", -1))
+        )  # fmt: skip
+        m.collision_capsule(f"dish{k}", first, second, "arm_radius")
+    for k in (1, 2) if jacks else ():
+        m.collision_capsule(f"jack{k}", f"jack{k}", f"anchor{k}", "arm_radius")
 
 
 def _close_strut(m: Mechanism) -> None:

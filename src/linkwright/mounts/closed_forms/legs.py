@@ -91,6 +91,11 @@ class Legs:
         0.28033
         """
         v = mechanism_of(source).values
+        if v.get("arm_offset"):
+            raise InputError(
+                "arms beside the planes of their legs have no closed form",
+                remedy="close the loops of the model: lw.robots.closed",
+            )
 
         def three(word: str) -> Triple:
             one, two, more = (float(v[f"{word}{k}"]) for k in (1, 2, 3))
