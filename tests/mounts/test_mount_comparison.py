@@ -121,7 +121,7 @@ def test_the_command_sweeps_and_writes_a_table(
     for more, words in (
         (["--elevation", "95"], "goes around nothing"),
         (["--table", str(tmp_path / "x.txt")], "give a name in .csv"),
-        (["--antenna", "-1"], "is no mass"),
+        (["--antenna", "-1"], "is not a mass"),
         (["--table", str(table)], "--force"),
     ):
         assert main([*asked, *more]) == 2, more
