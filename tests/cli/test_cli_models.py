@@ -162,7 +162,7 @@ def check_latex(source: str) -> None:
 def test_show_writes_a_latex_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "report.tex"
     told = run(capsys, "model", "describe", "four-bar", *COMPOSITE, "--latex", str(file))
-    assert told == f"wrote {file}\n"
+    assert told == f"report: {file}\n"
     source = file.read_text(encoding="utf-8")
     check_latex(source)
     assert r"\dot{a} &= \dot{a}" in source

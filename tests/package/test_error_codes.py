@@ -11,7 +11,7 @@ import pytest
 import linkwright
 from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.cli.error_codes import ERRORS, PARTS, explanation, page
+from linkwright.cli.error_codes import ERRORS, NOTE, PARTS, explanation, page
 
 SOURCE = Path(linkwright.__file__).parent
 NUMBERED: tuple[str, ...] = (
@@ -115,6 +115,15 @@ def test_every_error_of_these_parts_has_a_number() -> None:
     assert bare == []
 
 
+def test_what_the_note_says_of_numbers_is_true() -> None:
+    """Each part that is listed has numbers; an error without one has a remedy all the same."""
+    assert {code[1] for code in ERRORS} == set(PARTS)
+    with pytest.raises(InputError) as bare:
+        linkwright.load("no-such-model")
+    assert bare.value.code is None
+    assert bare.value.remedy
+
+
 def test_an_unknown_number_is_an_error_with_a_number() -> None:
     with pytest.raises(InputError, match=r"there is no error 'R9999'.*\[R101\]"):
         explanation("R9999")
@@ -135,6 +144,7 @@ def test_every_number_is_explained_and_listed(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.startswith("R101: ")
     assert main(["tools", "explain"]) == 0
     listed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in listed[1:]] == list(ERRORS)
+    assert [line.split()[0] for line in listed[1:-1]] == list(ERRORS)
+    assert listed[-1] == NOTE
     assert main(["tools", "explain", "R999"]) == 2
     assert "[R101]" in capsys.readouterr().err

@@ -73,7 +73,9 @@ def _messages(tree: ast.AST) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Call):
             given = [k.value for k in node.keywords if k.arg in ("help", "doc", "remedy")]
         for each in given:
-            yield from ((s.lineno, _text(s)) for s in ast.walk(each) if " " in _text(s))
+            yield from (
+                (getattr(s, "lineno", 0), _text(s)) for s in ast.walk(each) if " " in _text(s)
+            )
 
 
 def _name(function: ast.expr) -> str:

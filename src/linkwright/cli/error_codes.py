@@ -15,12 +15,20 @@ from typing import NamedTuple
 
 from linkwright.base.errors import InputError, nearest
 
-_HEAD = """\
+NOTE = (
+    "Errors of these parts end in a number. One without a number says by itself what is wrong, "
+    "where, and what to do."
+)
+"""What is numbered: the parts of which a document asks it (ROBSIM, section 2.4.1, and on)."""
+
+_HEAD = f"""\
 # Errors
 
 An error with a number ends in it: `there is no error 'R999'; ... [R101]`.
 `linkwright tools explain R101` prints what stands here, and `linkwright tools explain` the list.
 In Python the number is `error.code`. A number is never used for something else.
+
+{NOTE}
 
 This page is made from the table (`python -m linkwright.cli.error_codes`).
 """

@@ -105,8 +105,32 @@ def _print(result: CommandResult, *, as_json: bool, quiet: bool) -> None:
             echo(part)
     for what, path in written.items():
         echo(f"{what}: {path}")
-    if result.next and sys.stdout.isatty():  # a pipe gets the result alone
-        echo(f"next: linkwright {result.next}")
+    following = f"linkwright {result.next}" if result.next else _following(written)
+    if following and sys.stdout.isatty():  # a pipe gets the result alone
+        echo(f"next: {following}")
+
+
+_FOLLOWING = (
+    ((".html", ".htm"), "open {} in a browser"),
+    ((".png", ".svg", ".pdf"), "open {}"),
+    ((".tex",), "pdflatex {}"),
+    ((".toml", ".urdf", ".xml"), "linkwright model check {}"),
+)
+
+
+def _following(files: Mapping[str, str]) -> str:
+    """Return what one does with the last file that was written, by its ending.
+
+    >>> _following({"recording": "run.csv"}), _following({"table": "rows.csv"}), _following({})
+    ('linkwright plot run.csv', 'less rows.csv', '')
+    """
+    what, last = ([("", ""), *files.items()])[-1]
+    if what == "recording":
+        return f"linkwright plot {last}"
+    for endings, words in _FOLLOWING:
+        if last.endswith(endings):
+            return words.format(last)
+    return f"{'ls' if Path(last).is_dir() else 'less'} {last}" if last else ""
 
 
 def labeled(rows: Iterable[tuple[str, object]], width: int = 12) -> list[str]:

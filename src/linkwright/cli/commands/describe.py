@@ -188,4 +188,4 @@ def _latex(path: Path, derived: Equations, closed: bool) -> CommandResult:
         echo(source, nl=False)
         return CommandResult({})
     write_text(path, source, replace=True)
-    return CommandResult({"report": path}, [f"wrote {path}"])
+    return CommandResult({}, files={"report": path})

@@ -17,17 +17,19 @@ def command(
 ) -> CommandResult:
     """Explain the number of an error, or list all numbers.
 
+    Errors without a number say by themselves what is wrong, where, and what to do.
+
     \b
     Examples:
       linkwright tools explain R101
       linkwright tools explain
     """
-    from linkwright.cli.error_codes import ERRORS, PARTS, explanation
+    from linkwright.cli.error_codes import ERRORS, NOTE, PARTS, explanation
 
     if number is None:
         rows = [(code, e.title, PARTS[code[1]]) for code, e in ERRORS.items()]
         data = [{"number": code, **e._asdict()} for code, e in ERRORS.items()]
-        return CommandResult(data, [TextTable(("number", "error", "part"), rows)])
+        return CommandResult(data, [TextTable(("number", "error", "part"), rows), NOTE])
     found, code = explanation(number), number.upper()
     return CommandResult(
         {"number": code, **found._asdict()},

@@ -49,7 +49,7 @@ def command(
     mechanism = mechanism_of(opened)
     point = read_settings(at, "--at", mechanism) or None
     if second:
-        return _second_order(opened, point, out, force)
+        return _second_order(model, opened, point, out, force)
     if out is not None:
         raise InputError("only matrices of second order are written", remedy="add --second-order")
     found = linearize(opened, point)
@@ -61,7 +61,7 @@ def command(
 
 
 def _second_order(
-    model: Any, point: Mapping[str, Any] | None, out: Path | None, force: bool
+    name: str, model: Any, point: Mapping[str, Any] | None, out: Path | None, force: bool
 ) -> CommandResult:
     from linkwright.linear import second_order
 
@@ -87,8 +87,7 @@ def _second_order(
             f"\nnote: this is not an equilibrium: f = ({left}) is left;\n"
             "      lw.equilibrium finds one"
         )
-    text += [f"\nwrote {out}"] if out is not None else []
-    return CommandResult(found, text)
+    return CommandResult(found, text, files={"matrices": out}, next=f"simulate {name}")
 
 
 def _text(

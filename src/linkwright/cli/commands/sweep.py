@@ -82,7 +82,8 @@ def command(
         echo(f"interrupted; what is done is in {folder}, --resume goes on", err=True)
         raise typer.Exit(130) from None
     seconds = time.perf_counter() - begun
-    return CommandResult(found.as_dict() | {"run_s": seconds}, _text(found, seconds))
+    data = found.as_dict() | {"run_s": seconds}
+    return CommandResult(data, _text(found, seconds), files={"results": found.folder})
 
 
 def _text(found: Sweep, seconds: float) -> Iterator[str | TextTable]:
@@ -93,4 +94,3 @@ def _text(found: Sweep, seconds: float) -> Iterator[str | TextTable]:
         yield f"{found.stopped:,} of them ended early; see the column `stopped`"
     columns, *rows = found.table()
     yield TextTable(columns, rows, numbers=columns[1:])
-    yield f"results: {found.folder}"

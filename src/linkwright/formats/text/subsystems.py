@@ -83,7 +83,7 @@ def part_of(
 def _file_of(table: PartFileTable, path: Path, source: TextSource) -> FilePath:
     """Return the file of a part, which lies in the folder of the model or below it."""
     if source.file is None:
-        raise source.error((*path, "file"), "a text that is no file has no folder with parts")
+        raise source.error((*path, "file"), "a text that is not a file has no folder with parts")
     folder = FilePath(source.file).resolve().parent
     found = (folder / table.file).resolve()
     if FilePath(table.file).is_absolute() or not found.is_relative_to(folder):
