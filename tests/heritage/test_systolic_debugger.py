@@ -395,3 +395,37 @@ def test_a_terminal_talks_to_the_debugger(folder: Path) -> None:
         screen.wait_for("draw a mask")
         screen.type("quit")
         assert screen.ended() == 0
+
+
+def test_a_page_shows_every_cycle(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is packed into it is what the machine holds, cycle by cycle."""
+    import base64
+
+    import numpy as np
+
+    assert (
+        main(["tools", "systolic", "page", "sample.code", "data.txt", "--set", "register=B0"]) == 0
+    )
+    text = Path("sample.html").read_text()
+    data = json.loads(text.partition("const data = ")[2].partition(";\n")[0])
+    values = np.frombuffer(base64.b64decode(data["values"]), "<f4").reshape(-1, 256)
+    enabled = np.frombuffer(base64.b64decode(data["enabled"]), np.uint8).reshape(-1, 256)
+    talk = talk_of()
+    machine = talk.machine
+    for k, pc in enumerate(data["pc"]):
+        assert machine.pc == pc
+        assert values[k] == pytest.approx(machine.registers[16] * 2.0**-30)
+        if not machine.ended:
+            mask = machine.code.instructions[pc].mask.elements.ravel()
+            assert (enabled[k] == mask).all()
+            machine.step()
+    assert machine.ended
+    assert values.any()
+    assert len(data["code"]) == 7
+    assert "ADDD" in data["code"][4]
+    for words, said in (
+        (["--set", "register=C9"], "no register 'C9'"),
+        (["--set", "n=2"], "no setting 'n'"),
+    ):
+        assert main(["tools", "systolic", "page", "sample.code", "data.txt", *words]) == 2
+        assert said in capsys.readouterr().err

@@ -13,7 +13,7 @@ from linkwright.cli.terminal import echo
 
 def command(
     action: Annotated[
-        str, typer.Argument(metavar="ACTION", help="new, assemble, list, run or debug.")
+        str, typer.Argument(metavar="ACTION", help="new, assemble, list, run, debug or page.")
     ],
     files: Annotated[
         list[Path] | None,
@@ -21,7 +21,8 @@ def command(
     ] = None,
     settings: Set = None,
     out: Annotated[
-        Path | None, option("--out", "With assemble: the code. Default: beside the source.")
+        Path | None,
+        option("--out", "With assemble and page. Default: beside the first file."),
     ] = None,
     script: Annotated[
         str | None,
@@ -43,6 +44,7 @@ def command(
       linkwright tools systolic list inverse.code
       linkwright tools systolic run inverse.code data.txt
       linkwright tools systolic debug inverse.code data.txt -w --script commands.txt
+      linkwright tools systolic page inverse.code data.txt --set register=B2
     """
     from linkwright.heritage.systolic.workbench import work
 

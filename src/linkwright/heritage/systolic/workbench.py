@@ -14,6 +14,7 @@ import numpy as np
 from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.base.files import file_exists, integer, read_text, write_text
 from linkwright.base.reprs import brief
+from linkwright.heritage.systolic.array_page import array_page
 from linkwright.heritage.systolic.assembler import assemble
 from linkwright.heritage.systolic.code import read_code
 from linkwright.heritage.systolic.cost import SYSTEM_CLOCK
@@ -33,6 +34,7 @@ _ACTIONS = {
     "list": "CODE",
     "run": "CODE DATA",
     "debug": "CODE DATA",
+    "page": "CODE DATA",
 }
 
 
@@ -73,7 +75,18 @@ def work(
         say(listing(code, range(len(code.instructions))))
     else:
         machine, scales = _machine(files, watch, note)
-        if action == "run":
+        if action == "page":
+            target = files[0].with_suffix(".html") if out is None else out
+            named = dict(setting.partition("=")[::2] for setting in settings)
+            if set(named) - {"register"}:
+                raise InputError(
+                    f"a page has no setting {brief(next(iter(named)))}",
+                    remedy="such as --set register=A2",
+                )
+            text = array_page(machine, named.get("register", "AB0"), title=files[0].stem)
+            write_text(target, text, replace=force or out is None)
+            say(f"wrote {target}: {machine.cycle} cycles")
+        elif action == "run":
             _run(machine, scales, as_json, say, note)
         else:
             _debug(machine, script, force, say)
