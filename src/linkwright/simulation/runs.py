@@ -25,7 +25,6 @@ from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
-from linkwright.simulation.choosing import with_method
 from linkwright.simulation.described import run_metadata, timed
 from linkwright.simulation.input_knots import bends
 from linkwright.simulation.native.session import Session
@@ -224,6 +223,8 @@ def session_of(
         free = Form(guarded=False) if settings.form == "independent" else None
         phases = system.numbered(system.flattened(record, free))
     if settings.method == AUTO:
+        from linkwright.simulation.choosing import with_method
+
         until = timed(system, phases, settings)[1].until
         settings = with_method(phases, settings, until)
         return session_of(system, settings, record, preparing=preparing, run=run)

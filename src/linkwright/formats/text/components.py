@@ -18,7 +18,6 @@ from linkwright.formats.text.document import TextLimits, TextSource, _plain
 from linkwright.formats.text.placeholders import fill, whole_number
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.schema import Component, ModelFile, ModelParts
-from linkwright.formats.text.subsystems import part_of
 from linkwright.formats.text.tables import PartFileTable, Record, Use
 
 _DEEPEST_USE = 8
@@ -120,6 +119,8 @@ class _Expander:
             raise self.source.error(
                 path, f"files of parts name others more than {_DEEPEST_USE} deep"
             )
+        from linkwright.formats.text.subsystems import part_of
+
         raw = table.model_dump(exclude_unset=True)
         filled = self._deep(raw, path, values)
         if filled != raw:
