@@ -39,6 +39,7 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.calculus import gradient, tangents
 from linkwright.algebra.triples import cross, dot
+from linkwright.backends.kernel import compile as compiled
 from linkwright.base.errors import InputError
 from linkwright.blocks import Element
 from linkwright.equations.closing import known_expressions, residuals
@@ -358,19 +359,20 @@ class _Pose:
         m, held = machine.mechanism, held_words(machine)
         start = dict(m.initial)
         self.x = machine.coordinates
-        self.values = {p: m.values[n] for n, p in m.parameters.items()}
-        own = {q: start.get(q.name, 0.0) for q in self.x} | self.values
-        self.d = [symbol(f"d.{c}", "input", owner=_OWNER) for c in "xyz"]
+        values = {p: m.values[n] for n, p in m.parameters.items()}
+        own = {q: start.get(q.name, 0.0) for q in self.x} | values
+        d = [symbol(f"d.{c}", "input", owner=_OWNER) for c in "xyz"]
         kept = [as_expr(float(k)) for k in evaluate_all(known_expressions(machine, held), own)]
-        self.g = residuals(machine, ("direction", *held), [*self.d, *kept])
-        self.rows = [e for row in self.g for e in gradient(row, self.x)]
+        g = residuals(machine, ("direction", *held), [*d, *kept])
+        rows = [gradient(row, self.x) for row in g]
+        inputs = {"x": list(self.x), "d": d, "p": list(values)}
+        self.kernel = compiled(program("pose", inputs, {"g": g, "rows": rows}))
+        self.values = np.array(list(values.values()))
 
     def at(self, x: Array, d: Array) -> tuple[Array, Array]:
         """Return what is missing, and the Jacobian."""
-        numbers = dict(zip([*self.x, *self.d], [*x.tolist(), *d.tolist()], strict=True))
-        found = np.array(evaluate_all([*self.g, *self.rows], numbers | self.values), dtype=float)
-        n = len(self.g)
-        return -found[:n], found[n:].reshape(n, len(self.x))
+        g, rows = self.kernel(x, d, self.values)
+        return -g, rows
 
 
 def way_to(first: Array, last: Array, step: float = 0.05) -> Array:
