@@ -104,10 +104,10 @@ def test_files_hold_the_matrices_and_names(tmp_path: Path) -> None:
 
 def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "small.npz"
-    main(["analyze", "linearize", "whipple", "--second-order", "-o", str(out)])
-    assert "80.8172" in capsys.readouterr().out
+    main(["analyze", "linearize", "pendulum", "--second-order", "-o", str(out)])
+    assert "M q'' + (C + G) q' + K q = F w + f" in capsys.readouterr().out
     assert out.is_file()
-    assert main(["analyze", "linearize", "whipple", "-o", str(out)]) == 2
+    assert main(["analyze", "linearize", "pendulum", "-o", str(out)]) == 2
     assert "add --second-order" in capsys.readouterr().err
 
 

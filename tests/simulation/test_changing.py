@@ -11,6 +11,7 @@ import linkwright as lw
 from linkwright.base.errors import InputError
 from linkwright.mechanism import Mechanism
 from linkwright.simulation import RunMode, Switch, simulate_modes
+from tests.seeds import seldom
 
 G, LENGTH, SPOKES = 9.81, 0.7, 6
 
@@ -37,6 +38,7 @@ def rolling() -> dict[str, RunMode]:
     }
 
 
+@seldom(daily="test_impulses_keep_the_momentum_that_stays_free")
 def test_a_wheel_without_rim_loses_at_each_spoke_what_its_geometry_says() -> None:
     """w+ = w- cos(2 alpha), and its pace comes to a limit (McGeer 1990)."""
     slope, alpha = 0.45, math.pi / SPOKES
@@ -87,6 +89,7 @@ def test_a_mass_leaves_a_sphere_where_its_weight_no_longer_holds_it() -> None:
     assert (np.diff(radius) > 0).all()
 
 
+@seldom(daily="test_a_mass_leaves_a_sphere_where_its_weight_no_longer_holds_it")
 def test_the_force_of_what_holds_may_end_it() -> None:
     """The same lift-off by the constraint's force, which would have to pull."""
     m = Mechanism("hanging")
