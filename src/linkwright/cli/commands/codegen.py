@@ -19,8 +19,8 @@ from linkwright.cli.options import (
 from linkwright.cli.results import CommandResult
 
 TARGET = (
-    "A whole program in C or Python, the bare equations in C for embedding, or the controllers in "
-    "C for a processor of their own."
+    "A whole program in C or Python, the bare equations in C for embedding, the controllers in C "
+    "for a processor of their own, or the math files of SL."
 )
 CONTROLLER = "The member to write as firmware (repeatable). Default: all members with a rate."
 CHANNELS = "Also output all coordinates, speeds, accelerations, forces or moments (repeatable)."
@@ -34,7 +34,7 @@ METHODS = (
 def command(
     model: Model,
     out: Annotated[Path, option("--out", "A folder.")],
-    target: Annotated[str, own("c|python|kernel|firmware", TARGET)] = "c",
+    target: Annotated[str, own("c|python|kernel|firmware|sl", TARGET)] = "c",
     controllers: Annotated[list[str] | None, own("NAME", CONTROLLER, "--controller")] = None,
     settings: Set = None,
     trust: Trust = False,
@@ -54,7 +54,15 @@ def command(
     Examples:
       linkwright codegen car --out car-c
       linkwright codegen servo.toml --target firmware --out board
+      linkwright codegen sl-arm --target sl --out math
     """
+    if target == "sl":
+        from linkwright.lab.files.math_files import write_math
+        from linkwright.lab.sources import lab_config
+
+        files = write_math(lab_config(model), out, replace=force)
+        words = [*(f"wrote {path}" for path in files), f"\nIn {out}:", "    make"]
+        return CommandResult({"folder": out, "files": files, "commands": ["make"]}, words)
     from linkwright.codegen import codegen, timing_of
 
     given = settings or []
