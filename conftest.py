@@ -75,6 +75,7 @@ def pytest_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.collect()  # trees of rewritten tests: their memory is free for the tests
         gc.freeze()
         gc.set_threshold(*RARELY)
         gc.enable()
