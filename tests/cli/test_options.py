@@ -118,6 +118,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "mount compare": ("mount-alt-az", "--elevation", "40", "--azimuths", "4"),
     "mount deck": ("mount-alt-az", "--until", "1", "--step", "1"),
     "mount bench": ("mount-alt-az", "--lock", "azimuth=0", "--move", "tilt=0:90:45"),
+    "mount strength": ("mount-3-rotary", "--tube", "arm=0.1,0.005", "--azimuths", "2"),
     "mount move": ("mount-2-rotary", str(MOUNTS / "orbit.toml")),
     "tools info": ("puma560",),
     "tools explain": ("R101",),

@@ -45,6 +45,7 @@ OPTIONS: dict[str, SharedOption] = {
     "--above": SharedOption("DEG", "Elevation from which a pass counts, deg."),
     "--at": SharedOption("NAME=VALUE", "Where: a value, as in q1='30 deg' (repeatable)."),
     "--authority": SharedOption("PEM", "Who signed the cell's certificate."),
+    "--azimuths": SharedOption("N", "Number of azimuths."),
     "--base": SharedOption(
         "KIND", "Base of a robot file: auto (free where it walks), file (as it says), free, fixed."
     ),

@@ -89,6 +89,10 @@ class BenchTest:
         efforts: that hold it, as the drive has to give them.
         errors: what a measurement there may be off by.
         measured: what was measured, as pairs of angle and effort.
+
+    >>> none = np.zeros((0, 2))
+    >>> BenchTest("m", "arm", "N*m", np.zeros(1), np.ones(1), np.ones(1), none).outside
+    0
     """
 
     mount: str

@@ -44,6 +44,10 @@ from linkwright.parallel.loci import (
     Locus as Locus,
     singular_loci as singular_loci,
 )
+from linkwright.parallel.member_loads import (
+    MemberStrength as MemberStrength,
+    member_strength as member_strength,
+)
 from linkwright.parallel.mobility_counts import (
     Mobility as Mobility,
     mobility as mobility,

@@ -62,6 +62,7 @@ COMMANDS: dict[str, str] = {
     "mount compare": "linkwright.cli.commands.compare",
     "mount deck": "linkwright.cli.commands.deck",
     "mount bench": "linkwright.cli.commands.bench",
+    "mount strength": "linkwright.cli.commands.strength",
     "cell serve": "linkwright.cli.commands.serve",
     "cell watch": "linkwright.cli.commands.watch",
     "cell tune": "linkwright.cli.commands.tune",

@@ -29,7 +29,7 @@ def command(
     antenna: Annotated[
         float | None, own("KG", "Mass of the antenna, kg. Default: the model's own.")
     ] = None,
-    azimuths: Annotated[int, own("N", "Number of azimuths of the sweep.")] = 72,
+    azimuths: Annotated[int, option("--azimuths", "Of the sweep.")] = 72,
     spare: Annotated[str, option("--spare")] = "",
     rank: Annotated[
         bool, own(None, "Chart the hemisphere too, and rank the mounts.", "--rank")

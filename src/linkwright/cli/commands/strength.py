@@ -1,0 +1,109 @@
+"""``linkwright mount strength``: what the links of a mount carry at worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+
+from linkwright.algebra.units import amount
+from linkwright.base.errors import Error, InputError
+from linkwright.cli.options import Model, Set, Trust, open_model, option, own
+from linkwright.cli.results import CommandResult, TextTable
+
+if TYPE_CHECKING:
+    from linkwright.parallel import BeamSection, MemberStrength
+
+TUBE = "A tube: diameter, wall and perhaps Young's modulus, as in arm='100 mm,4 mm' (repeatable)."
+MATERIAL = 70e9  # Pa, aluminum
+LEVELS = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0)  # deg
+
+
+def command(
+    mount: Model,
+    tube: Annotated[list[str], own("NAME=D,WALL[,E]", TUBE)],
+    settings: Set = None,
+    trust: Trust = False,
+    stress: Annotated[float, own("MPA", "What the material stands, MPa.")] = 70.0,
+    azimuths: Annotated[int, option("--azimuths", "At each elevation.")] = 24,
+) -> CommandResult:
+    """Check the links of a mount at rest over the hemisphere: stress, deflection, buckling.
+
+    A name that is no link stands for all that begin with it. The exit code is 1 if one is too weak.
+
+    \b
+    Examples:
+      linkwright mount strength mount-2-rotary --tube arm='100 mm,5 mm' --tube upper='70 mm,4 mm'
+      linkwright mount strength mount-prismatic --tube strut='40 mm,3 mm,200 GPa' --stress 200
+    """
+    from linkwright.mounts import horizon_sweep
+    from linkwright.parallel import member_strength
+    from linkwright.robots import Robot
+
+    if not 0 < stress < math.inf:
+        raise InputError(f"--stress {stress:g} MPa is no strength", remedy="above 0")
+    robot = Robot(open_model(mount, settings, trust=trust))
+    sections = _sections(tube, robot.links)
+    sweeps = [horizon_sweep(robot, count=azimuths, elevation=level) for level in LEVELS]
+    q = np.concatenate([s.q for s in sweeps])
+    found = member_strength(robot, q, sections)
+    rows = []
+    for each in found:
+        level, k = divmod(each.pose, azimuths)
+        rows.append((each, float((90.0 - sweeps[level].azimuths[k]) % 360.0), LEVELS[level]))
+    weak = [m.name for m in found if m.stress > stress * 1e6 or m.safety < 1.0]
+    data = {
+        "mount": robot.mechanism.name,
+        "stress_limit_pa": stress * 1e6,
+        "members": [
+            {"name": m.name, "length_m": m.length, "moment_nm": m.moment, "push_n": m.push,
+             "stress_pa": m.stress, "deflection_m": m.deflection, "buckling_n": m.buckling,
+             "azimuth_deg": azimuth, "elevation_deg": level}
+            for m, azimuth, level in rows
+        ],
+        "weak": weak,
+    }  # fmt: skip
+    return CommandResult(data, _text(robot.mechanism.name, rows, weak), code=1 if weak else 0)
+
+
+def _sections(tubes: Sequence[str], links: Sequence[str]) -> dict[str, BeamSection]:
+    from linkwright.parallel import BeamSection
+
+    found: dict[str, BeamSection] = {}
+    for text in tubes:
+        name, _, rest = (part.strip() for part in text.partition("="))
+        units = ("m", "m", "Pa")
+        parts = rest.split(",")
+        try:
+            if len(parts) not in (2, 3):
+                raise InputError("")
+            sizes = [amount(p, "--tube", u) for p, u in zip(parts, units, strict=False)]
+        except Error:
+            raise InputError(
+                f"--tube {text!r} is not NAME=DIAMETER,WALL", remedy="as in arm='100 mm,4 mm'"
+            ) from None
+        section = BeamSection.tube(sizes[0], sizes[1], sizes[2] if len(sizes) > 2 else MATERIAL)
+        named = [name] if name in links else [x for x in links if name and x.startswith(name)]
+        if not named:
+            raise InputError(
+                f"no link begins with {name!r}", remedy=f"there are {', '.join(links)}"
+            )
+        found |= dict.fromkeys(named, section)
+    return found
+
+
+def _text(
+    mount: str, rows: Sequence[tuple[MemberStrength, float, float]], weak: Sequence[str]
+) -> Iterator[TextTable | str]:
+    head = ("link", "length m", "moment N*m", "stress MPa", "deflection mm", "push N", "buckles N",
+            "worst at az, el")  # fmt: skip
+    cells = [
+        (m.name, f"{m.length:.4g}", f"{m.moment:.4g}", f"{m.stress / 1e6:.4g}",
+         f"{m.deflection * 1e3:.3g}", f"{m.push:.4g}", f"{m.buckling:.4g}",
+         f"{azimuth:.0f}, {level:.0f} deg")
+        for m, azimuth, level in rows
+    ]  # fmt: skip
+    yield TextTable(head, cells, f"{mount} at rest over the hemisphere", head[1:])
+    yield f"too weak: {', '.join(weak)}" if weak else "all of them stand it"
