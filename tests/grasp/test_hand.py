@@ -13,7 +13,7 @@ from linkwright.grasp import FingerContact, Grasp, hand_with_ball, three_finger_
 from linkwright.models.puma560 import arm
 
 MASS, RADIUS, FRICTION = 0.1, 0.035, 0.8
-STEPS: dict[str, Any] = {"method": "rk4", "step": 1e-4}
+STEPS: dict[str, Any] = {"method": "rk4", "step": 2.5e-5}
 
 
 @cache

@@ -122,7 +122,7 @@ def hand_with_ball(
     _, tips = three_finger_hand(m)
     m.gravity(along="-z")
     m.set_initial({"ball.z": height} | {f"bend{k}": 0.05 for k in range(1, FINGERS + 1)})
-    m.set_timing(2.0, step=1e-4)
+    m.set_timing(2.0, step=2.5e-5)
     s = System(m)
     s.add(
         Contact(
