@@ -482,3 +482,35 @@ def test_the_command_writes_the_system_of_the_drives_as_a_model(
     run = lw.simulate(driven, 0.3).recording
     need = require(robot, task, step=0.01)
     assert np.abs(run["rod"] - np.interp(run.times, need.times, need["rod"])).max() < 5e-3
+
+
+def test_several_catalogs_count_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Motors of one file and gears of another; what they call alike is the same, or rejected."""
+    robot, task = pick()
+    need = require(robot, task, step=0.02)
+    motors = GENERIC.model_copy(update={"name": "motors", "gear": {}})
+    gears = GENERIC.model_copy(update={"name": "gears", "motor": {}})
+    both, whole = size(need, [motors, gears]), size(need, GENERIC)
+    assert both.catalog.name == "motors and gears"
+    assert str(both) == str(whole)
+    with pytest.raises(lw.InputError):
+        size(need, motors)
+    name, motor = next(iter(GENERIC.motor.items()))
+    other = motors.model_copy(update={"motor": {name: motor.model_copy(update={"R": 9.0})}})
+    with pytest.raises(lw.InputError, match=f"motor '{name}' is in the catalogs.*R302"):
+        size(need, [GENERIC, other])
+    files = []
+    for each in (motors, gears):
+        files.append(tmp_path / f"{each.name}.toml")
+        files[-1].write_text(catalog_text(each))
+    model, work = tmp_path / "rod.toml", tmp_path / "pick.toml"
+    model.write_text(lw.write_model(robot.mechanism))
+    work.write_text(
+        "format = 1\nname = 'pick'\nframe = 'rod'\n[[part]]\nkind = 'move'\n"
+        "to = {rod = 0.8}\nduration = 1\n"
+    )
+    words = ["analyze", "size", str(model), str(work), "--step", "0.05"]
+    assert main([*words, "--catalog", str(files[0]), "--catalog", str(files[1])]) == 0
+    told = capsys.readouterr().out
+    assert main(words) == 0
+    assert capsys.readouterr().out == told

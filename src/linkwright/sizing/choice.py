@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import numpy as np
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, suggestion, unknown
 from linkwright.base.results import in_columns, plain
-from linkwright.formats.catalog.reader import read_catalog
+from linkwright.formats.catalog.reader import joined, read_catalog
 from linkwright.formats.catalog.schema import Catalog, DriveEntry
 from linkwright.formats.catalog.writer import chosen_parts
 from linkwright.sizing.arm import Arm, arm_of
@@ -313,7 +313,7 @@ class Sizing:
 @worded
 def size(
     need: Any,
-    catalog: str | os.PathLike[str] | Catalog = "generic",
+    catalog: str | os.PathLike[str] | Catalog | Sequence[str | Catalog] = "generic",
     *,
     life: float = 20_000.0,
     ambient: float = 40.0,
@@ -329,7 +329,7 @@ def size(
 
     Args:
         need: a requirement, or a sequence of `JointCycle`.
-        catalog: a catalog, its file, or "generic".
+        catalog: a catalog, its file, or "generic"; or several of them, which count as one.
         life: that gears and bearings shall reach, h.
         ambient: temperature of the surroundings, °C.
         supply: name of the supply; by default the weakest with which every joint finds a drive
@@ -367,7 +367,8 @@ def size(
             remedy=f"choose one of {', '.join(ORDERS)}",
             code="R305",
         )
-    book = catalog if isinstance(catalog, Catalog) else read_catalog(catalog)
+    given = [catalog] if isinstance(catalog, str | os.PathLike | Catalog) else list(catalog)
+    book = joined([c if isinstance(c, Catalog) else read_catalog(c) for c in given])
     _refuse_senseless(book, life, ambient, inertia_ratio, bandwidth, windup)
     arm = arm_of(need, robot)
     failed: InputError | None = None

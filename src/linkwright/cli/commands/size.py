@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def command(
     robot: RobotModel,
     task: Annotated[Path, typer.Argument(metavar="TASK", help="A task (.toml).")],
-    catalog: Annotated[str, own("FILE", "A catalog (.toml), or generic.")] = "generic",
+    catalog: Annotated[
+        list[str] | None, own("FILE", "A catalog (.toml), or generic (repeatable: one of all).")
+    ] = None,
     payload: Payload = "",
     life: Annotated[float, own("HOURS", "That gears and bearings reach, h.")] = 20_000.0,
     ambient: Annotated[float, own("DEGREES", "Temperature around, °C.")] = 40.0,
@@ -64,7 +66,14 @@ def command(
     carried, _ = heaviest(payload)
     need = require(Robot(robot), task, payload=carried, frame=frame or None, step=step)
     try:
-        found = size(need, catalog, life=life, ambient=ambient, supply=supply or None, order=order)
+        found = size(
+            need,
+            catalog or "generic",
+            life=life,
+            ambient=ambient,
+            supply=supply or None,
+            order=order,
+        )
     except UnsizedError as error:
         if not quiet:
             for line in (*([error.sized] if error.sized.chosen else ()), *_why(error.sized, why)):

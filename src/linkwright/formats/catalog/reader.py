@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from linkwright.base.errors import InputError, suggestion, unknown
 from linkwright.base.files import is_there, path_of, read_text
 from linkwright.formats.catalog.schema import KINDS, Catalog, GearEntry, MotorEntry
 from linkwright.formats.text.document import ModelError, TextSource, parse_record
 
-__all__ = ["SHIPPED", "is_catalog", "parse_catalog", "read_catalog"]
+__all__ = ["SHIPPED", "is_catalog", "joined", "parse_catalog", "read_catalog"]
 
 SHIPPED = ("generic",)
 """The names of catalogs that ship."""
@@ -69,6 +70,32 @@ def read_catalog(source: str | os.PathLike[str]) -> Catalog:
     if not path.suffix and not is_there(path):
         raise unknown("catalog", path, SHIPPED, "give a file, or 'generic'", code="R302")
     return parse_catalog(read_text(path, _SIZE), file=path)
+
+
+def joined(catalogs: Sequence[Catalog]) -> Catalog:
+    """Return one catalog of several; what two of them call alike has to be the same.
+
+    >>> generic = read_catalog("generic")
+    >>> joined([generic, generic]) == generic
+    True
+    """
+    if len(catalogs) == 1:
+        return catalogs[0]
+    tables: dict[str, dict[str, Any]] = {kind: {} for kind in (*KINDS, "drive")}
+    owner: dict[tuple[str, str], str] = {}
+    for catalog in catalogs:
+        for kind, table in tables.items():
+            for name, entry in getattr(catalog, kind).items():
+                if table.setdefault(name, entry) != entry:
+                    raise InputError(
+                        f"the {kind} {name!r} is in the catalogs {owner[kind, name]!r} and "
+                        f"{catalog.name!r} with different numbers",
+                        remedy="rename one of them",
+                        code="R302",
+                    )
+                owner.setdefault((kind, name), catalog.name)
+    name = " and ".join(dict.fromkeys(catalog.name for catalog in catalogs))
+    return catalogs[0].model_copy(update={"name": name, **tables})
 
 
 @lru_cache(maxsize=len(SHIPPED))
