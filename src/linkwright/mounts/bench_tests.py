@@ -175,9 +175,9 @@ def bench_test(
         measured: pairs of place (rad or m) and effort.
         values: of parameters, over the mount's own.
 
-    >>> found = bench_test("mount-x-y", {"x_axis": 0.0}, "y_axis", [0.0, 0.5, 1.0])
+    >>> found = bench_test("mount-x-y", {"x_axis": 0.0}, "y_axis", [0.5, 1.0])
     >>> [round(float(e), 2) for e in found.efforts], found.outside
-    ([0.0, -117.58, -206.37], 0)
+    ([-117.58, -206.37], 0)
     """
     from linkwright.robots import Robot, closed
 

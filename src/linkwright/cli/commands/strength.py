@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 
 from linkwright.algebra.units import amount
-from linkwright.base.errors import Error, InputError
+from linkwright.base.errors import DomainError, Error, InputError
 from linkwright.cli.options import Model, Set, Trust, open_model, option, own
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from linkwright.parallel import BeamSection, MemberStrength
+    from linkwright.robots import Robot
 
 TUBE = "A tube: diameter, wall and perhaps Young's modulus, as in arm='100 mm,4 mm' (repeatable)."
 MATERIAL = 70e9  # Pa, aluminum
-LEVELS = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0)  # deg
+LEVELS = tuple(85.0 - 5.0 * k for k in range(18))  # elevations, deg
 
 
 def command(
@@ -38,7 +41,6 @@ def command(
       linkwright mount strength mount-2-rotary --tube arm='100 mm,5 mm' --tube upper='70 mm,4 mm'
       linkwright mount strength mount-prismatic --tube strut='40 mm,3 mm,200 GPa' --stress 200
     """
-    from linkwright.mounts import horizon_sweep
     from linkwright.parallel import member_strength
     from linkwright.robots import Robot
 
@@ -46,13 +48,14 @@ def command(
         raise InputError(f"--stress {stress:g} MPa is no strength", remedy="above 0")
     robot = Robot(open_model(mount, settings, trust=trust))
     sections = _sections(tube, robot.links)
-    sweeps = [horizon_sweep(robot, count=azimuths, elevation=level) for level in LEVELS]
-    q = np.concatenate([s.q for s in sweeps])
-    found = member_strength(robot, q, sections)
+    if azimuths < 1:
+        raise InputError(f"--azimuths {azimuths} are none", remedy="give 1 or more")
+    turns = np.arange(azimuths) * 360.0 / azimuths
+    found = member_strength(robot, _poses(robot, turns), sections)
     rows = []
     for each in found:
         level, k = divmod(each.pose, azimuths)
-        rows.append((each, float((90.0 - sweeps[level].azimuths[k]) % 360.0), LEVELS[level]))
+        rows.append((each, float(turns[k]), LEVELS[level]))
     weak = [m.name for m in found if m.stress > stress * 1e6 or m.safety < 1.0]
     data = {
         "mount": robot.mechanism.name,
@@ -66,6 +69,26 @@ def command(
         "weak": weak,
     }  # fmt: skip
     return CommandResult(data, _text(robot.mechanism.name, rows, weak), code=1 if weak else 0)
+
+
+def _poses(robot: Robot, turns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return poses that look along compass azimuths at each elevation, from the zenith down."""
+    from linkwright.robots import closed
+
+    m = robot.mechanism
+    azimuth, level = np.radians(turns), np.radians(LEVELS)[:, None]
+    parts = np.sin(azimuth) * np.cos(level), np.cos(azimuth) * np.cos(level), np.sin(level)
+    d = np.stack(np.broadcast_arrays(*parts), axis=-1)
+    more = {"distance": np.array(m.values["D"])} if len(robot.speeds) == 3 else {}
+    found = closed(robot, {"direction": d} | more, follow=True)
+    if not found.closed.all():
+        i, k = (int(x) for x in np.argwhere(~found.closed)[0])
+        raise DomainError(
+            f"{m.name!r} does not reach azimuth {turns[k]:g} deg, elevation {LEVELS[i]:g} deg: "
+            f"{found.words(i, k)}",
+            remedy="take a mount that reaches the hemisphere",
+        )
+    return np.asarray(found.q).reshape(-1, found.q.shape[-1])
 
 
 def _sections(tubes: Sequence[str], links: Sequence[str]) -> dict[str, BeamSection]:
