@@ -16,6 +16,7 @@ from linkwright.algebra.units import Amount, unit_system
 from linkwright.base.reprs import brief
 from linkwright.base.viewer import Shown
 from linkwright.mechanism import (
+    beams,
     bodies,
     drives,
     loads,
@@ -222,6 +223,7 @@ class Mechanism(Shown):
     kinematics = places.kinematics
 
     body = bodies.body
+    beam = beams.beam
     shape = bodies.shape
     point = bodies.point
     usual_names = bodies.usual_names
