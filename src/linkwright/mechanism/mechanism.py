@@ -282,5 +282,5 @@ class Mechanism(Shown):
     with_parts = structure.with_parts
 
 
-for _home in (bodies, drives, loads, places, quantities, relations, structure, symbols):
+for _home in (beams, bodies, drives, loads, places, quantities, relations, structure, symbols):
     vars(_home)["Mechanism"] = Mechanism  # so that hints of its methods are found at run time
