@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr
+from linkwright.base.cache import entry_key, stored
+from linkwright.base.fingerprint import fingerprint
 from linkwright.program import Assign, Namer, Program, Statement
 from linkwright.program.program import ProgramError
 
@@ -54,8 +56,11 @@ def shipped_program(written: Program) -> Program | None:
         return None
     from linkwright.program.text import read, text_digest
 
-    stem = known.get(text_digest(written))
-    if stem is None:
+    stems = {name: name for name in ("", *known.values())}
+    asked = fingerprint("choices"), "shipped", written.fingerprint()  # quicker than the text
+    key = entry_key(repr(asked).encode(), "choices")
+    stem = stored(key, stems.__getitem__, lambda: known.get(text_digest(written), ""), str)
+    if not stem:
         return None
     text = (FOLDER / f"{stem}.json").read_text(encoding="utf-8")
     return read(json.loads(text), written)
