@@ -287,7 +287,7 @@ def _outward(hull: ConvexHull) -> bool:
         (lambda: grasp_object("box:1,2,-3"), "height of the box is '-3'"),
         (lambda: grasp_object("thing"), "'thing' is not an object"),
         (lambda: plan_grasps(GraspObject.box((1, 1, 1)), fingers=1), "1 fingers are not planned"),
-        (lambda: plan_grasps(GraspObject.box((1, 1, 1)), friction=-1), "friction of -1"),
+        (lambda: plan_grasps(GraspObject.box((1, 1, 1)), friction=-1), "friction is -1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(make: Any, words: str) -> None:

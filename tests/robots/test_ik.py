@@ -255,7 +255,7 @@ def test_refusals(seven: lw.Robot) -> None:
         solve(seven, np.eye(4), "l7", posture_gain=2.0)
     with pytest.raises(InputError, match="finite"):
         solve(seven, np.full((4, 4), np.nan), "l7")
-    with pytest.raises(InputError, match="no rotation"):
+    with pytest.raises(InputError, match="not a rotation"):
         solve(seven, np.diag([1.0, 1.0, -1.0, 1.0]), "l7")
     with pytest.raises(ShapeError, match=r"start has the shape \(2,\); give 7 numbers"):
         solve(seven, np.eye(4), "l7", [0.0, 0.0])
@@ -361,7 +361,7 @@ def test_goals_of_frames_that_do_not_fit_are_refused(seven: lw.Robot) -> None:
         ({"l7": one}, {"weights": {"l4": [1] * 6}}, "weights for 'l4'"),
         ({"l7": one}, {"weights": [1, 1, 1]}, "six numbers"),
         ({"l7": one, "l4": one}, {"weights": [1, 1, 1, 1, 1, -1]}, "none is below 0"),
-        ({"l7": 2 * one}, {}, "no rotation"),
+        ({"l7": 2 * one}, {}, "not a rotation"),
     ):
         with pytest.raises((InputError, ShapeError), match=match):
             seven.inverse_kinematics(target, **more)

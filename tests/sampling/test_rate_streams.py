@@ -611,7 +611,7 @@ def test_the_command_runs_streams_and_shows_the_curve(
         (["--until", 2], "--until is that of runs"),
         (["--streams", -1], "--streams -1 are none"),
         (["--streams", 3, "--curve"], "are three answers"),
-        (["--streams", 3, "-o", "x.json"], "none of a picture"),
+        (["--streams", 3, "-o", "x.json"], "does not name a picture"),
         (["--streams", 3, "--until", -1], "have no intervals"),
     ):
         code, _, error = run(capsys, file, *given)

@@ -331,7 +331,7 @@ def test_the_command_writes_listings_and_history_with_their_intervals(
         ([], "exists already"),
         (["--force", "--scheme", "rob"], "scheme"),
         (["--force", "--no-dynamics"], "dynamics were left out"),
-        (["--force", "--list-every", "0"], "not above zero"),
+        (["--force", "--list-every", "0"], "give a number above 0"),
     ):
         assert main([*words, *more]) == 2
         err = capsys.readouterr().err

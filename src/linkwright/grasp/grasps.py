@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import brief
 from linkwright.grasp.contacts import FingerContact
@@ -68,8 +69,8 @@ class Grasp:
                 f"the center is {brief(self.center)}, which is not three finite numbers",
                 remedy="give its place in m, such as (0, 0, 0.1)",
             )
-        if self.length is not None and not 0 < self.length < math.inf:
-            raise InputError(f"the length is {self.length:g}", remedy="give a length above 0, m")
+        if self.length is not None:
+            checked(self.length, "the length", above=0)
         if not 3 <= self.edges <= 256:
             raise InputError(f"{self.edges} edges make no pyramid", remedy="give 3 to 256")
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.grasp.contacts import FingerContact
 from linkwright.grasp.grasps import Grasp
@@ -96,8 +97,7 @@ def plan_grasps(
         raise InputError(
             f"{count} grasps from {samples} samples", remedy="take 1 or more, up to 100,000"
         )
-    if not 0 <= friction < math.inf:
-        raise InputError(f"a friction of {friction:g}", remedy="give 0 or more")
+    checked(friction, "the friction", least=0)
     if not opening > 0:
         raise InputError(f"an opening of {opening:g} m", remedy="give a length above 0, m")
     if torsion is None:

@@ -9,12 +9,11 @@ of a block are its states, which is JNTMOD's C as implemented.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from linkwright.base.errors import InputError
+from linkwright.base.checks import checked
 from linkwright.elements.drives import Chain, DriveError
 from linkwright.elements.drives.matrices import ChainMatrices
 from linkwright.recording import Recording
@@ -117,8 +116,7 @@ def _rows(times: np.ndarray, every: float | None) -> Sequence[int]:
     """Return the first sample at or after each multiple of an interval."""
     if every is None:
         return range(len(times))
-    if not 0 < every < math.inf:
-        raise InputError(f"an interval of {every} s is not above zero", code="R213")
+    checked(every, "the interval in s", above=0, code="R213")
     marks = np.arange(times[0], times[-1] + 1e-9, every)
     found = np.unique(np.searchsorted(times, marks - 1e-9))
     return [int(k) for k in found[found < len(times)]]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr, Lookup1D, Scalar, as_expr
+from linkwright.base.checks import checked
 from linkwright.base.errors import Error
 from linkwright.base.reprs import one_line
 from linkwright.blocks import Block
@@ -362,8 +363,8 @@ def _shape(
     law: str, way: Array, duration: float | None, speed: Array | None, acceleration: Array | None
 ) -> Trajectory:
     """Return the trajectory from 0 to 1 by a law, in a duration or as short as limits allow."""
-    if duration is not None and not 0 < duration < math.inf:
-        raise MotionError(f"a duration of {duration} s is not above zero")
+    if duration is not None:
+        checked(duration, "the duration in s", above=0, kind=MotionError)
     if law == "trapezoid":
         return _trapezoid(way, duration, speed, acceleration)
     if law not in PEAKS:

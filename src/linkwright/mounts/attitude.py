@@ -9,14 +9,13 @@ channel `nees` lies around 6.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from linkwright.algebra import Expr, Scalar, as_expr, sqrt, where
-from linkwright.base.errors import InputError
+from linkwright.base.checks import checked
 from linkwright.base.reprs import one_line
 from linkwright.blocks import Block
 from linkwright.control.kalman_filter import KalmanFilter
@@ -52,11 +51,7 @@ class AttitudeSensors:
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            if not 0 < getattr(self, name) < math.inf:
-                raise InputError(
-                    f"{name} of attitude sensors is {getattr(self, name)}",
-                    remedy="give a number above 0",
-                )
+            checked(getattr(self, name), f"{name} of attitude sensors", above=0)
 
 
 def attitude(ship: Ship, sensors: AttitudeSensors | None = None, *, rate: float = 1000.0) -> System:

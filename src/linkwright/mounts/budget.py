@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.mechanism import ModelLike
@@ -68,8 +69,7 @@ class PointingLimits:
     def __post_init__(self) -> None:
         numbers = {n: getattr(self, n) for n in self.__slots__ if n != "dimensions"}
         for name, value in {**numbers, **self.dimensions}.items():
-            if not 0 <= value < np.inf:
-                raise InputError(f"the limit of {name} is {value}", remedy="give 0 or more")
+            checked(value, f"the limit of {name}", least=0)
         if not self.distance > 0:
             raise InputError("a satellite has a distance above 0 m")
 

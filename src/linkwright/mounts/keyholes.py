@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.motion.trajectory import Trajectory
 from linkwright.mounts.axes import KeyholePassage, MountAxes, SerialAxes, rate_limited
@@ -343,8 +344,7 @@ def compare_mounts(
     (5, 0, 0.0)
     """
     for what, value in (("speed", speed), ("beamwidth", beamwidth), ("rate", rate)):
-        if not 0 < value < math.inf:
-            raise InputError(f"the {what} is {value}", remedy="give a number above zero")
+        checked(value, f"the {what}", above=0)
     found: dict[str, list[FollowedPath]] = {name: [] for name in mounts}
     for path in passes:
         rough = _rough(path, speed, beamwidth)

@@ -29,6 +29,7 @@ from linkwright.algebra import (
     total,
 )
 from linkwright.base.arguments import worded
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.blocks import Block
@@ -104,13 +105,9 @@ class TrackingServo:
 
     def __post_init__(self) -> None:
         for name in ("rate", "turning", "sliding", "position", "speed"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise InputError(f"{name} of a servo is {getattr(self, name)!r}", remedy="above 0")
+            checked(getattr(self, name), f"{name} of a servo", above=0)
         for name in ("integral", "angle_step", "length_step"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise InputError(
-                    f"{name} of a servo is {getattr(self, name)!r}", remedy="0 or more"
-                )
+            checked(getattr(self, name), f"{name} of a servo", least=0)
 
 
 @worded

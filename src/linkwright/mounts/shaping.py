@@ -20,7 +20,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.errors import Error, InputError
+from linkwright.base.checks import checked
+from linkwright.base.errors import Error
 from linkwright.motion.trajectory import Trajectory, through
 from linkwright.mounts.axes import serial_axes
 
@@ -105,8 +106,7 @@ def shape_path(
     (True, False)
     """
     for what, value in (("error", error), ("speed", speed), ("acceleration", acceleration)):
-        if not 0 < value < math.inf:
-            raise InputError(f"the {what} is {value}", remedy="give a number above zero")
+        checked(value, f"the {what}", above=0)
     count = KNOT * max(3, math.ceil(target.duration / STEP / KNOT)) + 1
     t = np.linspace(target.instants[0], target.instants[-1], count)
     d = target(t)

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import absolute, as_expr
 from linkwright.algebra.triples import cross, dot
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.blocks import Element
@@ -166,8 +167,7 @@ class WindLoad(Element):
         m = self.mechanism
         if m.platform is None:
             raise InputError(f"{m.name!r} has no platform that a wind could push")
-        if not 0 < diameter < math.inf:
-            raise InputError(f"a dish of {diameter} m", remedy="give a diameter above 0")
+        checked(diameter, "the diameter of a dish in m", above=0)
         body = m.platform.point.body
         (v,) = wind.trajectory(duration).expressions(self.time)
         density = self.parameter("density", AIR, unit="kg/m^3", least=0.0)

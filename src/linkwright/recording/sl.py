@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.recording.bounds import MOST_COLUMNS
 from linkwright.recording.recording import Channel, Recording, RecordingError
@@ -44,8 +45,7 @@ def read_sl(path: str | os.PathLike[str]) -> Recording:
         raise InputError(
             f"the header counts {total} values in {rows} rows of {columns}", file=path, line=1
         )
-    if not 0 < frequency < np.inf:
-        raise InputError(f"the header's rate, {frequency} Hz, is not above zero", file=path, line=1)
+    checked(frequency, "the header's rate in Hz", above=0, file=path, line=1)
     labels = [next(words, None) for _ in range(2 * columns)]
     last = labels[-1]
     size = 4 * total

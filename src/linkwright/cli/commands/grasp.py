@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import brief
 from linkwright.cli.options import option, own
@@ -60,8 +61,7 @@ def command(
         )
     radius = amount(_number(patch), "the patch", "m") if patch else None
     load = amount(_number(mass), "the mass", "kg") if mass else 0.0
-    if not 0 <= load < float("inf"):
-        raise InputError(f"the mass is {load:g} kg", remedy="give a mass above 0, such as 0.3")
+    checked(load, "the mass in kg", least=0)
     torsion = None if radius is None else 2 / 3 * friction * radius
     given = grasp_object(target)
     if contact:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import fits
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError, ShapeError
 from linkwright.base.reprs import brief
 from linkwright.program import Program
@@ -207,8 +208,8 @@ def checked_damping(method: str, damping: float | None) -> float:
         )
     if damping is not None and method != "damped":
         raise InputError(f"joint rates by {method!r} have no damping", remedy='use method="damped"')
-    if damping is not None and not (np.isfinite(damping) and damping > 0):
-        raise InputError(f"the damping of joint rates is {damping}; it is above zero")
+    if damping is not None:
+        checked(damping, "the damping of joint rates", above=0)
     if method != "damped":
         return 0.0
     return DAMPING if damping is None else float(damping)

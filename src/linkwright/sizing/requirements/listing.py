@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.base.files import write_text
 from linkwright.motion.task_parts import TaskSegment, ToolLine
@@ -49,8 +50,7 @@ def samples_at(need: Requirement, every: float | None) -> NDArray[np.int_]:
     times = need.times
     if every is None:
         return np.arange(len(times))
-    if not 0 < every < math.inf:
-        raise InputError(f"an interval of {every} s is not above zero", code="R213")
+    checked(every, "the interval in s", above=0, code="R213")
     marks = np.arange(times[0], times[-1] + 1e-9, every)
     found = np.unique(np.searchsorted(times, marks - 1e-9))
     return np.asarray(found[found < len(times)])

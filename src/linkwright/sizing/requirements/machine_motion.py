@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.base.rotations import axis_rotation
 from linkwright.equations.batch_closing import Closing
@@ -141,8 +142,7 @@ def machine_motion(robot: Robot, task: Task, step: float) -> SampledMotion:
     Beside all coordinates there are speeds, accelerations and jerks of the actuators alone.
     """
     refuse_unfit(robot, task)
-    if not 0 < step < math.inf:
-        raise InputError(f"a step of {step} s is not above zero", code="R213")
+    checked(step, "the step in s", above=0, code="R213")
     names = tuple(robot.actuators)
     for name in task.start:
         if name not in names:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.motion.tasks import Task
 from linkwright.sizing.requirements.sampled import (
@@ -57,8 +58,7 @@ def robsim_motion(robot: Robot, task: Task, step: float) -> SampledMotion:
     """
     refuse_unsuited(robot)
     refuse_unfit(robot, task)
-    if not 0 < step < math.inf:
-        raise InputError(f"a step of {step} s is not above zero", code="R213")
+    checked(step, "the step in s", above=0, code="R213")
     count = step_count(task.duration, step)
     if count < 1:
         raise InputError(

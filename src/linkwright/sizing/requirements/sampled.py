@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.motion.task_parts import Dwell, Follow, Move, Part, TaskSegment
 from linkwright.motion.tasks import Task
@@ -132,8 +133,7 @@ def sampled(robot: Robot, task: Task, step: float, tool: ToolOptions) -> Sampled
     """Return a task as a robot carries it out (`step` in s)."""
     refuse_unsuited(robot)
     refuse_unfit(robot, task)
-    if not 0 < step < math.inf:
-        raise InputError(f"a step of {step} s is not above zero", code="R213")
+    checked(step, "the step in s", above=0, code="R213")
     q = start_of(robot, task)
     pose: Array | None = None  # where the tool should be, while parts are under tool control
     pieces: list[tuple[Array, list[Array]]] = []

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError, unknown
 from linkwright.base.rotations import quaternion_of
 from linkwright.motion.payloads import Payload, payload_of
@@ -139,8 +140,7 @@ def screen(
     robot, task = robot_of(robot), task_of(task)
     refuse_unsuited(robot)
     refuse_unfit(robot, task)
-    if not 0 < step < math.inf:
-        raise InputError(f"a step of {step} s is not above zero", code="R213")
+    checked(step, "the step in s", above=0, code="R213")
     carried = _payloads(payloads)
     q = start_of(robot, task) if starts is None else np.asarray(starts, dtype=float)
     q = np.atleast_2d(q)
