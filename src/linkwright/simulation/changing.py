@@ -8,7 +8,7 @@ relations need. With the mass matrix M of the tree and the new relations J u + b
 
     u+ = u - M^-1 J^T (J M^-1 J^T)^-1 (J u + b)
 
-so that the momentum along all that stays free is kept, and the energy that is lost is told
+so that the momentum along all that stays free is kept, and the energy that is lost is reported
 (Brach, Mechanical Impact Dynamics, 1991; Featherstone 2008, section 11.7). Relations that hang
 together are taken once.
 """

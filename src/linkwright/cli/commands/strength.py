@@ -34,7 +34,8 @@ def command(
 ) -> CommandResult:
     """Check the links of a mount at rest over the hemisphere: stress, deflection, buckling.
 
-    A name that is no link stands for all that begin with it. The exit code is 1 if one is too weak.
+    A name that is not a link stands for all that begin with it. The exit code is 1 if one is too
+    weak.
 
     \b
     Examples:
@@ -45,7 +46,7 @@ def command(
     from linkwright.robots import Robot
 
     if not 0 < stress < math.inf:
-        raise InputError(f"--stress {stress:g} MPa is no strength", remedy="above 0")
+        raise InputError(f"--stress {stress:g} MPa is not a strength", remedy="above 0")
     robot = Robot(open_model(mount, settings, trust=trust))
     sections = _sections(tube, robot.links)
     if azimuths < 1:

@@ -81,7 +81,7 @@ def part_of(
 
 
 def _file_of(table: PartFileTable, path: Path, source: TextSource) -> FilePath:
-    """Return the file of a part, which lies in the folder of the model or below it."""
+    """Return the file of a part, which is in the folder of the model or below it."""
     if source.file is None:
         raise source.error((*path, "file"), "a text that is not a file has no folder with parts")
     folder = FilePath(source.file).resolve().parent
