@@ -26,7 +26,7 @@ ROOMS = {
     "robots": (*_KERNELS, *_SYSTEMS, "homotopy", "robots", "system"),
     "models": (*_KERNELS, *_SYSTEMS, *_RUNS, "models", "recording"),
     "cells": (*_KERNELS, *_SYSTEMS, *_RUNS, "homotopy", "robots", "server"),
-    "labs": (*_KERNELS, *_SYSTEMS, *_RUNS, "homotopy", "lab", "robots"),
+    "labs": (*_KERNELS, *_SYSTEMS, *_RUNS, "homotopy", "lab", "recording", "robots"),
 }
 """For each kind of result the packages that it comes from."""
 
