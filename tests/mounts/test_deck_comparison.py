@@ -53,7 +53,7 @@ def test_the_command_writes_a_page_a_recording_and_ratios(
     assert "--force" in capsys.readouterr().err
     for more, words in (
         (["--toward", "90"], "is not AZ,EL"),
-        (["--step", "0"], "are no instants"),
+        (["--step", "0"], "are not instants"),
         (["--set", "nothing=1"], "nothing"),
     ):
         assert main([*asked, *more]) == 2

@@ -93,9 +93,9 @@ def test_shapes_are_checked() -> None:
         program("p", {"x": [[x, y], [z]]}, {"f": x})
     with pytest.raises(ProgramError, match="at least one turn"):
         Loop(0, (), (), (), ())
-    with pytest.raises(ProgramError, match="has not 2 values"):
+    with pytest.raises(ProgramError, match="does not have 2 values"):
         Loop(2, (), (Scanned(a, (x,)),), (), ())
-    with pytest.raises(ProgramError, match="has not 2 targets"):
+    with pytest.raises(ProgramError, match="does not have 2 targets"):
         Loop(2, (), (), (Stacked(x, (a,)),), ())
     with pytest.raises(ProgramError, match="arrays of other sizes"):
         Solve(2, (x,) * 3, (x, y), (a, b))
