@@ -16,6 +16,7 @@ from linkwright.algebra.language import parse
 from linkwright.algebra.units import parse_unit
 from linkwright.base.errors import InputError
 from linkwright.contact.wrist_files import read_wrist
+from linkwright.elements.picture_processing import read_picture
 from linkwright.formats.catalog.reader import read_catalog
 from linkwright.formats.robot.conversion import write_description
 from linkwright.formats.robot.files import read_description
@@ -42,6 +43,7 @@ from linkwright.mounts.rotctl_language import answer
 from linkwright.mounts.seas import read_responses
 from linkwright.mounts.ship_files import read_ship
 from linkwright.mounts.site_files import read_site
+from linkwright.parallel.decoupled_compliance.leg_files import read_legs
 from linkwright.parallel.design_files import read_design
 from linkwright.parallel.locked_files import read_locked
 from linkwright.recording import Channel, Recording, read_recording
@@ -392,6 +394,13 @@ PACKAGE = ROOT / "src" / "linkwright"
 CONFIG = PACKAGE / "lab" / "robots" / "sl-arm" / "config"
 GREETING = greeting("knock", DriverLayout(("elbow", "knee"), 960.0)).packed()
 PREFERENCES = PACKAGE / "lab" / "robots" / "sl-arm" / "prefs"
+LEGS = f"""format = 1
+stiffness = "700 N/m"
+bases = {[[0, 0, 0]] * 2 + [[1, 0, 0]] * 2 + [[0, 1, 0]] * 2}
+tips = {[[0, 0, 1], [1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1], [0, 0, 1]]}
+"""
+PICTURE = b"P5\n# two by three\n2 3\n255\n" + bytes(range(0, 240, 40))
+
 READERS: dict[str, Reader | Decoder] = {
     "urdf": Reader("r.urdf", _robot, read_description),
     "mjcf": Reader("r.xml", _robot, read_description),
@@ -425,6 +434,8 @@ READERS: dict[str, Reader | Decoder] = {
     "cell": Reader("c.toml", _shipped(PACKAGE / "server/cells/axes2.toml"), read_cell),
     "rates": Reader("l.toml", _shipped(EXAMPLES / "loop.toml"), read_loop),
     "wrist": Reader("w.toml", _shipped(EXAMPLES / "wrist.toml"), read_wrist),
+    "legs": Reader("l.toml", _written(LEGS), read_legs),
+    "picture": Reader("p.pgm", lambda p: p.write_bytes(PICTURE), read_picture),
     "design": Reader("d.toml", _shipped(EXAMPLES / "mounts/prismatic.toml"), read_design),
     "locked": Reader("l.toml", _shipped(EXAMPLES / "mounts/lengths.toml"), _locked),
     "site": Reader("s.toml", _shipped(EXAMPLES / "mounts/site.toml"), read_site),
