@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import linkwright as lw
 from linkwright.codegen.content import make_content
+from linkwright.equations import derive
 from linkwright.equations.shipped import shipped_program
+from linkwright.models import load_model
 from linkwright.models.prepared import prepare
 from linkwright.models.smallest import SHIPPED, Shipped
 from linkwright.models.sources import source_of
 from linkwright.program import count_operations, interpret, lower
 from tests.seeds import cases
+from tests.support.native_ir import fresh_cache
 
 SMALL = [s for s in SHIPPED if s.model in ("cart", "car", "car-small", "four-bar")]
 
@@ -123,3 +127,18 @@ def test_other_values_are_no_edit() -> None:
     quick = lw.simulate(lw.System(m), 0.2).final
     fresh = lw.simulate(lw.System(m, formulation="kane"), 0.2).final
     assert quick == pytest.approx(fresh, rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["cart", "spacecraft-1"])
+def test_what_ships_is_the_same_from_the_cache(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also a Program with functions of the model, which the cache cannot hold, and none."""
+    fresh_cache(monkeypatch, tmp_path)
+    written = derive(load_model(name), "composite-usual").program(outputs=False)
+    find = shipped_program.__wrapped__
+    first = find(written)
+    assert first is not None
+    assert find(written) == first
+    other = replace(written, name="four-bar")  # other equations than those of its name
+    assert find(other) is find(other) is None

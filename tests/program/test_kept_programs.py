@@ -73,12 +73,12 @@ def test_a_program_is_optimized_once_and_is_the_same_from_disk(
 @given(programs())
 def test_any_program_is_read_as_it_was_written(found: Program) -> None:
     bare = replace(found, statements=(), outputs=found.map_outputs([ZERO] * 9))
-    written = kept._to_data(found, bare)
+    written = kept.to_data(found, bare)
     nodes = postorder([x for p in (found, *kept._called(found)) for x in kept._mentioned(p)])
     foreign = any(x.data is not None and x.op not in NUMBERS for x in nodes)
     assert (written is None) == foreign
     if written is not None:
-        assert kept._from_data(json.loads(json.dumps(written)), bare) == found
+        assert kept.from_data(json.loads(json.dumps(written)), bare) == found
 
 
 def test_what_is_damaged_is_optimized_again(
@@ -86,7 +86,7 @@ def test_what_is_damaged_is_optimized_again(
 ) -> None:
     given = derive(load_model("double-pendulum")).program()
     first = optimize(given)
-    sound = kept._to_data(first, given)
+    sound = kept.to_data(first, given)
     *others, last = sound["statements"]
     junk: list[Any] = [
         {},

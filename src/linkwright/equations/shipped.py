@@ -54,16 +54,24 @@ def shipped_program(written: Program) -> Program | None:
     known = _index().get(written.name) if plain else None
     if not known:
         return None
-    from linkwright.program.text import read, text_digest
+    from linkwright.program.passes.kept import from_data, to_data
 
-    stems = {name: name for name in ("", *known.values())}
-    asked = fingerprint("choices"), "shipped", written.fingerprint()  # quicker than the text
-    key = entry_key(repr(asked).encode(), "choices")
-    stem = stored(key, stems.__getitem__, lambda: known.get(text_digest(written), ""), str)
-    if not stem:
-        return None
-    text = (FOLDER / f"{stem}.json").read_text(encoding="utf-8")
-    return read(json.loads(text), written)
+    def find() -> Program:
+        from linkwright.program.text import read, text_digest
+
+        stem = known.get(text_digest(written))
+        if stem is None:
+            return written
+        return read(json.loads((FOLDER / f"{stem}.json").read_text(encoding="utf-8")), written)
+
+    asked = fingerprint("choices"), "shipped", written.fingerprint()  # quicker than by texts
+    found = stored(
+        entry_key(repr(asked).encode(), "choices"),
+        lambda data: from_data(data, written) if data else written,
+        find,
+        lambda made: {} if made is written else to_data(made, written),
+    )
+    return None if found is written else found
 
 
 def with_shipped(equations: Equations) -> Equations:

@@ -59,9 +59,9 @@ def kept(program: Program, how: tuple[object, ...], make: Callable[[], Program])
     told = (fingerprint("programs"), program.fingerprint(), notes, current_threshold(), *how)
     return stored(
         entry_key(repr(told).encode(), "optimized"),
-        lambda data: _from_data(data, program),
+        lambda data: from_data(data, program),
         make,
-        lambda made: _to_data(made, program),
+        lambda made: to_data(made, program),
     )
 
 
@@ -98,7 +98,7 @@ def _mentioned(program: Program) -> Iterator[Expr]:
     yield from program.output_values()
 
 
-def _to_data(made: Program, program: Program) -> dict[str, Any] | None:
+def to_data(made: Program, program: Program) -> dict[str, Any] | None:
     """Return a Program as plain data; None where it has no such form, or is what was given."""
     if made is program:
         return None
@@ -164,7 +164,7 @@ def _read(value: Any) -> Number:
     return Fraction(*value) if isinstance(value, list) else value
 
 
-def _from_data(data: dict[str, Any], program: Program) -> Program:
+def from_data(data: dict[str, Any], program: Program) -> Program:
     """Return the Program that was written; a `ValueError` says that it is another one."""
     own = list(_symbols(program))
     nodes: list[Expr] = []
