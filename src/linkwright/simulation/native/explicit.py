@@ -58,6 +58,7 @@ _LONGEST, _SHORTEST = 10.0, 0.2
 _LEAST = 1e-10
 _APART = 0.05  # of the distance of an interpolant from its last stage, what counts as its error
 _MANY = 100  # states from which on they share loops
+_SOME = 4  # the same in what runs where a sample is taken, so that it is there sooner
 _SMALL = 1e3  # of the largest state, below which the absolute tolerance is one of it
 
 Each = Callable[..., Expr]
@@ -76,6 +77,7 @@ class Stages:
         self.x = self.arrays["x"]
         self.t = self.arrays["t"][0]
         self.h = self.namer()
+        self.many = _MANY  # states from which on they share loops
         self._within = ZERO
         if not adaptive and self.t in inputs_of(derivative, derivative.output_values()):
             self._within = self.namer()
@@ -117,13 +119,13 @@ class Stages:
 
     def each(self, write: Each, *arrays: Sequence[Expr]) -> list[Expr]:
         """Return a function of the entries of arrays, entry by entry."""
-        made, statements = each(self.namer, write, arrays)
+        made, statements = each(self.namer, write, arrays, self.many)
         self.statements.extend(statements)
         return made
 
     def sum_of(self, write: Each, *arrays: Sequence[Expr]) -> Expr:
         """Return the sum of a function of the entries of arrays."""
-        if len(arrays[0]) < _MANY:
+        if len(arrays[0]) < self.many:
             return total([write(*row) for row in zip(*arrays, strict=True)])
         inside, so_far, final = [self.namer() for _ in arrays], self.namer(), self.namer()
         carried = Carried(so_far, as_expr(0), so_far + write(*inside), final)
@@ -162,10 +164,10 @@ class Stages:
 
 
 def each(
-    namer: Namer, write: Each, arrays: Sequence[Sequence[Expr]]
+    namer: Namer, write: Each, arrays: Sequence[Sequence[Expr]], many: int = _MANY
 ) -> tuple[list[Expr], list[Statement]]:
     """Return a function of the entries of arrays, entry by entry, and the loop that it takes."""
-    if len(arrays[0]) < _MANY:
+    if len(arrays[0]) < many:
         return [write(*row) for row in zip(*arrays, strict=True)], []
     inside = [namer() for _ in arrays]
     targets = [namer() for _ in arrays[0]]
@@ -250,6 +252,7 @@ def curve(derivative: Program, tableau: Tableau, dry: DryFriction | None = None)
     stage, which is two to twenty times more (y' = z y, |z| up to 6), and gives the factor `fit`.
     """
     stages = Stages(derivative, dry, adaptive=True)
+    stages.many = _SOME
     count, h, tolerances = len(stages.x), stages.h, Tolerances(stages)
     given, new, last = ([stages.namer() for _ in stages.x] for _ in range(3))
     kept = [[stages.namer() for _ in stages.x] for _ in tableau.kept]
@@ -300,7 +303,7 @@ def on_curve(states: int, tableau: Tableau) -> Program:
     def write(x: Expr, y: Expr, *parts: Expr) -> Expr:
         return x + _inside(theta, (y - x, *parts))
 
-    inside, statements = each(Namer(None, "inside_"), write, [x, y, *parts])
+    inside, statements = each(Namer(None, "inside_"), write, [x, y, *parts], _SOME)
     flat = [a for part in parts for a in part]
     inputs: dict[str, object] = {"x": x, "y": y, "f": f, "g": g, "r": flat}
     inputs |= {"h": [h], "theta": [theta]}
