@@ -17,7 +17,7 @@ from linkwright.lab.files.math_files import math_texts, write_math
 from linkwright.lab.sources import lab_config
 from linkwright.robots import Robot
 from tests.lab.test_lab_pushes import arm
-from tests.seeds import cases
+from tests.seeds import cases, seldom
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wno-unused-parameter", "-pedantic", "-Werror"]
 Array = np.ndarray
@@ -94,6 +94,7 @@ def test_vertices_are_on_the_joints_that_carry_them_and_sticks_join_them() -> No
     assert "{6, 7}" in texts["OpenGL.h"]
 
 
+@seldom(daily="test_math_files_are_the_robot")
 def test_the_command_writes_a_folder_that_make_builds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

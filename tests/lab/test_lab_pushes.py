@@ -26,6 +26,7 @@ from linkwright.lab.lab import Lab
 from linkwright.models.rerun import rerun
 from linkwright.recording import read_recording
 from linkwright.robots import Robot
+from tests.seeds import seldom
 
 QUADRUPED = Path(__file__).parents[1] / "robots" / "quadruped.urdf"
 STILL = {"A": 0.4, "B": -0.7}
@@ -109,6 +110,7 @@ def test_a_push_lasts_for_its_ticks_and_goes_with_a_reset(lab: Lab) -> None:
     assert set(lab.pushed) == {"B"}
 
 
+@seldom(daily="test_a_push_accelerates_joints_as_its_wrench_by_the_transposed_jacobian")
 def test_a_floating_robot_gains_the_momentum_of_a_push() -> None:
     """Without gravity and ground: m v = F t, for the mass center, whatever its joints do."""
     from linkwright.lab.sources import lab_config
@@ -160,6 +162,7 @@ def test_what_cannot_be_pushed_is_said(lab: Lab) -> None:
     assert lab.pushed == {}
 
 
+@seldom(daily="test_what_cannot_be_pushed_is_said")
 def test_a_robot_file_falls_where_its_ground_is_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

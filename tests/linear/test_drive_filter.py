@@ -19,6 +19,7 @@ from linkwright.linear.drive_filter import add_filter
 from linkwright.recording import read_recording
 from linkwright.simulation import Run, simulate
 from linkwright.system import System
+from tests.seeds import cases, seldom
 
 PROCESS = {
     "controller.u": 2e-3, "amplifier.v": 0.02, "motor.i": 0.01, "motor.speed": 0.03,
@@ -53,7 +54,7 @@ def run(feedback: bool) -> tuple[Run, Chain]:
     return simulate(system, 2.0, seed=4, every=1), drive
 
 
-@pytest.mark.parametrize("feedback", [False, True])
+@pytest.mark.parametrize("feedback", cases([False, True], daily=[True]))
 def test_the_filter_is_the_textbooks_with_the_matrices_of_the_chain(feedback: bool) -> None:
     """A loop in NumPy from the same sensors: P0 = 100 I, and the gain in information form."""
     found, drive = run(feedback)
@@ -84,6 +85,7 @@ def test_the_filter_is_the_textbooks_with_the_matrices_of_the_chain(feedback: bo
         P = m.Phi @ P @ m.Phi.T + m.Q
 
 
+@seldom(daily="test_the_filter_is_the_textbooks_with_the_matrices_of_the_chain")
 def test_a_filter_in_the_loop_calms_the_command() -> None:
     (raw, _), (calm, _) = run(False), run(True)
     noise = [np.std(found["axis.controller.u"][-500:]) for found in (raw, calm)]
@@ -93,7 +95,7 @@ def test_a_filter_in_the_loop_calms_the_command() -> None:
 
 
 def test_channels_of_the_filter_have_names_and_units() -> None:
-    found, drive = run(False)
+    found, drive = run(True)
     units = {c.name: c.unit for c in found.recording.channels}
     for array in ("XHAT", "SIGMAX"):
         assert units[f"axis_filter.{array}.motor.i"] == "A"
@@ -106,7 +108,7 @@ def test_channels_of_the_filter_have_names_and_units() -> None:
 
 def test_prints_are_pages_of_all_arrays_with_names_and_units() -> None:
     """PTINIT's page, then U, X = XWON + W, XWON = XHOM + XPAR, Y, Z = ZWON + V, and the filter."""
-    found, drive = run(False)
+    found, drive = run(True)
     text = joint_print(found.recording, "axis", drive, 0.5, "axis_filter")
     first, *pages = re.split(r"\f", text)
     assert "step time" in first
@@ -162,16 +164,14 @@ def test_what_cannot_be_filtered_is_refused(
 def test_the_command_filters_and_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["analyze", "drives", "joint-drive:noise=1", "--until", "0.2", "--json"]
     page = tmp_path / "joint.txt"
+    out = tmp_path / "run.parquet"
     listing = ["--print", str(page), "--print-every", "0.1"]
-    assert main([*words, "--filter-feedback", *listing]) == 0
+    assert main([*words, "--filter-feedback", *listing, "-o", str(out)]) == 0
     told = json.loads(capsys.readouterr().out)
     names = {row["signal"] for row in told["signals"]}
     assert {"joint.motor.i", "joint_filter.XHAT.motor.i", "joint_filter.NIS"} <= names
     assert not [n for n in names if ".XHOM." in n or ".ZHAT." in n]
     assert page.read_text().count("KALMAN FILTER") == 3
-    out = tmp_path / "run.parquet"
-    assert main([*words, "-o", str(out)]) == 0
-    capsys.readouterr()
     kept = read_recording(out)
     low, high = kept.metadata["extrema"]["joint.motor.i"]
     assert (low, high) == (kept["joint.motor.i"].min(), kept["joint.motor.i"].max())
