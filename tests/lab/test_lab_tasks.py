@@ -163,7 +163,7 @@ class Odd(Task):
         ("desired.q = [1, 2, 3]", True, "desired.q has 2 numbers, not 3"),
         ("desired.speed = 1", False, "there is no desired.speed"),
         ("state.q = 1", False, "state.q is what it is"),
-        ("state.cart['HEAD'].x", False, "no end-effector is called 'HEAD'; did you mean 'HAND'"),
+        ("state.cart['HEAD'].x", False, "there is no end-effector 'HEAD'; did you mean 'HAND'"),
         ("desired.q = 'left'", False, "desired.q is set to 'left', which is not a number"),
         ("self.gain = 2", False, "changes its parameter gain in run"),
         ("if self.gain > 1: desired.q = 0", True, "the truth of the expression"),

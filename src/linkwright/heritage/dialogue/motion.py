@@ -60,7 +60,7 @@ def ask_motion(talk: Talk, draft: Draft, folder: Path) -> Draft:
 
 
 def segment_table(text: str) -> list[str]:
-    """Return the parts of a task as lines of a table, as CNTROL printed them.
+    r"""Return the parts of a task as lines of a table, as CNTROL printed them.
 
     >>> for line in segment_table(
     ...     "format = 1\n[[part]]\nkind = 'segment'\nduration = 2\nchannels = {q1 = [0.1, 0.2]}"
