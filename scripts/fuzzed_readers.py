@@ -415,6 +415,7 @@ READERS: dict[str, Reader | Decoder] = {
     "obj": Reader("m.obj", lambda p: p.write_text(OBJ), read_surfaces),
     "csv": Reader("a.csv", _recording, read_recording),
     "npz": Reader("a.npz", _recording, read_recording),
+    "mat": Reader("a.mat", _recording, read_recording),
     "parquet": Reader("a.parquet", _recording, read_recording),
     "mcap": Reader("a.mcap", _recording, read_recording),
     "erd": Reader("a.erd", _recording, read_recording),

@@ -168,7 +168,7 @@ def suggestion(name: str, known: Iterable[str], otherwise: str | None = None) ->
     return f"did you mean {near!r}?" if near else otherwise
 
 
-Made = TypeVar("Made", bound=Error)
+_Made = TypeVar("_Made", bound=Error)
 
 
 def unknown(
@@ -178,9 +178,9 @@ def unknown(
     otherwise: str | None = None,
     *,
     owner: str = "",
-    kind: type[Made] = InputError,  # type: ignore[assignment]
+    kind: type[_Made] = InputError,  # type: ignore[assignment]
     **more: Any,
-) -> Made:
+) -> _Made:
     """Return the error for a name that is not known: the remedy is the nearest, or the names.
 
     `owner` is what should have it, and `more` is what the error takes: a code, a file, a line.

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-import linkwright as lw
+from linkwright.doors import load
 from linkwright.mounts import deck_loads, report_ship
 from linkwright.recording import Recording
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series, checks
@@ -20,7 +20,7 @@ WHY = "the parts that the report plots are lost; ours are the sizes of the force
 def _loads(at_sea: bool) -> Recording:
     """Return what joints carry; the strut has its weight."""
     balanced = {"strut_balance_mass": 130.63 / 0.5, "strut_balance_arm": 0.5}
-    mount = lw.load("mount-prismatic").mechanism.with_values(balanced)
+    mount = load("mount-prismatic").mechanism.with_values(balanced)
     return deck_loads(mount, (1, 0, 0), TIMES, report_ship(stabilized=True) if at_sea else None)
 
 
