@@ -319,7 +319,7 @@ def refused(match: str, *arguments: Any, **more: Any) -> None:
 
 def test_what_a_filter_cannot_follow_is_refused_by_number() -> None:
     plant = driven(mass())
-    refused(r"no kind of filter 'extendid'.*'extended'.*\[R505\]", plant, {"cart.x": 0.1}, "extendid")
+    refused(r"kind of filter 'extendid'.*'extended'.*\[R505\]", plant, {"cart.x": 0.1}, "extendid")
     refused(r"no sensors.*\[R501\]", plant, {})
     refused(
         r"no open input 'cart.G'.*'cart.F'.*\[R508\]", plant, {"cart.x": 0.1}, inputs=["cart.G"]

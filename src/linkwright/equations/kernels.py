@@ -223,7 +223,7 @@ def _mass(tree: Tree, writer: Writer, choices: Choices) -> list[list[Expr]]:
 
 
 def mass_and_effects(tree: Tree) -> Callable[[Writer], Results]:
-    """Return what writes the mass matrix `M` and the nonlinear effects `h` into a larger Program."""
+    """Return what writes the mass matrix `M` and the nonlinear effects `h` in a larger Program."""
     mass = _mass_choices(tree)
     choices = searched_choices(
         tree, "nonlinear_effects", lambda w, trial: forces(tree, w, None, trial), budget=_FIRST
