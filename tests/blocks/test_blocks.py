@@ -218,7 +218,7 @@ def noisy() -> Block:
         (lambda: Block("two words"), "cannot name a block"),
         (lambda: Block("b", rate=0), "nothing can run"),
         (lambda: Block("b").output("t", 1), "'t' is taken"),
-        (lambda: Block("b").derivative(lw.symbol("x"), 1), "no continuous state"),
+        (lambda: Block("b").derivative(lw.symbol("x"), 1), "not a continuous state"),
         (lambda: Block("b").delay(1, 0), "cannot delay by 0"),
         (lambda: Block("b").input_vector("u", 2, [1.0]), "has the shape"),
         (lambda: lw.sampled(), "one of the two"),

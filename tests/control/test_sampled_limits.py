@@ -128,7 +128,7 @@ def test_a_limit_stands_between_stable_and_unstable_gains() -> None:
     ("change", "words"),
     [
         ({"law": "postion"}, "did you mean 'position'"),
-        ({"order": "new"}, "order 'new'"),
+        ({"order": "new"}, "order of ticks 'new'"),
         ({"stiffness": 0.0}, "stiffness is 0"),
         ({"filter": 1.0}, "from 0 to below 1"),
         ({"mass": -1.0}, "mass is -1"),

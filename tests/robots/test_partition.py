@@ -346,7 +346,7 @@ def test_bad_limits_and_methods_are_named() -> None:
         robot.joint_rates(q, rate, "tool", method="qp")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="have no damping"):
         robot.joint_rates(q, rate, "tool", damping=0.1)
-    with pytest.raises(InputError, match="above zero"):
+    with pytest.raises(InputError, match="above 0"):
         robot.joint_rates(q, rate, "tool", method="damped", damping=-1.0)
     with pytest.raises(InputError, match="all weights"):
         robot.joint_rates(q, rate, "tool", method="partition", weights=np.zeros(6))

@@ -282,7 +282,7 @@ def _order(law: str, order: str) -> ContactOrder:
         raise unknown("law of contact", law, CONTACT_LAWS)
     name = order or USUAL_ORDERS[law]
     if name not in CONTACT_ORDERS:
-        raise unknown("order of what happens at a tick", name, CONTACT_ORDERS)
+        raise unknown("order of ticks", name, CONTACT_ORDERS)
     return CONTACT_ORDERS[name]
 
 
