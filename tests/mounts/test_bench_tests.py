@@ -11,7 +11,7 @@ import pytest
 
 from linkwright.base.errors import Error
 from linkwright.cli import main
-from linkwright.mounts import BalanceErrors, bench_test
+from linkwright.mounts import BalanceErrors, bench_test, horizon_sweep
 from tests.support.shared import robot
 
 HELD = 100 * 9.81 * 0.25  # the antenna's center is 0.25 m above the axis of tilt
@@ -67,3 +67,19 @@ def test_what_cannot_be_held_is_refused() -> None:
         bench_test(robot("mount-alt-az"), {"azimuth": 0, "tilt": 0}, "tilt", [0.0])
     with pytest.raises(Error, match="no places"):
         bench_test(robot("mount-alt-az"), {"azimuth": 0}, "tilt", [])
+
+
+def test_the_order_in_which_actuators_are_named_changes_nothing() -> None:
+    """Efforts come in the order of the tree; a mount may name its actuators in another."""
+    import linkwright as lw
+
+    turned = lw.Robot("mount-2-rotary", actuators=["arm2", "arm1"])
+    calls = ({"arm1": 0.3}, "arm2", [-0.2, 0.1, 0.5])
+    assert bench_test(turned, *calls).efforts == pytest.approx(
+        bench_test(robot("mount-2-rotary"), *calls).efforts
+    )
+    found, plain = (
+        horizon_sweep(r, count=3, elevation=60) for r in (turned, robot("mount-2-rotary"))
+    )
+    assert found.actuators == ("arm2", "arm1")
+    assert found.efforts[:, ::-1] == pytest.approx(plain.efforts)

@@ -191,3 +191,123 @@ def test_what_a_machine_cannot_do_is_refused_in_one_line(
                  "--recording", str(table)]) == 0  # fmt: skip
     assert "leg1.torque" in lw.load(table)
     assert "2 joints" not in capsys.readouterr().err
+
+
+FIVE_BAR = """
+format = 1
+name = "five-bar"
+actuators = ["right", "left"]
+gravity = {along = "-y", g = 9.81}
+[[body]]
+name = "left"
+at = [-0.1, 0, 0]
+rotate = "z"
+mass = 0.4
+com = [0.1, 0, 0]
+inertia = [0, 0, 0.002]
+[[body]]
+name = "far"
+parent = "left"
+at = [0.2, 0, 0]
+rotate = "z"
+mass = 0.3
+com = [0.15, 0, 0]
+inertia = [0, 0, 0.003]
+[[body]]
+name = "right"
+at = [0.1, 0, 0]
+rotate = "z"
+mass = 0.9
+com = [0.05, 0, 0]
+inertia = [0, 0, 0.001]
+[[body]]
+name = "rod"
+parent = "right"
+at = [0.2, 0, 0]
+rotate = "z"
+mass = 0.2
+com = [0.15, 0, 0]
+inertia = [0, 0, 0.002]
+[[point]]
+name = "tip"
+body = "far"
+at = [0.3, 0, 0]
+[[point]]
+name = "end"
+body = "rod"
+at = [0.3, 0, 0]
+[[point_constraint]]
+first = "tip"
+second = "end"
+along = "x"
+[[point_constraint]]
+first = "tip"
+second = "end"
+along = "y"
+[initial]
+left = "120 deg"
+far = "-70 deg"
+right = "60 deg"
+rod = "70 deg"
+"""
+
+
+def test_actuators_that_the_model_names_in_another_order_get_their_own_torques(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A five-bar without a platform, by Lagrange's equations of its two angles alone."""
+
+    def places(angles: Array) -> Array:
+        """Return centers and tip, then angles of the links, by the meeting of two circles."""
+        feet = np.array([[-0.1, 0.0], [0.1, 0.0]])
+        elbows = feet + 0.2 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        way = elbows[1] - elbows[0]
+        up = math.sqrt(0.09 - way @ way / 4) * np.array([-way[1], way[0]]) / math.hypot(*way)
+        tip = elbows.mean(axis=0) + up
+        centers = [(feet[0] + elbows[0]) / 2, (elbows[0] + tip) / 2,
+                   feet[1] + 0.25 * (elbows[1] - feet[1]), (elbows[1] + tip) / 2]  # fmt: skip
+        turned = [math.atan2(*(tip - e)[::-1]) for e in elbows]
+        return np.concatenate([*centers, [angles[0], turned[0], angles[1], turned[1]]])
+
+    weights = np.array([0.4, 0.4, 0.3, 0.3, 0.9, 0.9, 0.2, 0.2, 0.002, 0.003, 0.001, 0.002])
+
+    def energies(angles: Array, rates: Array) -> tuple[float, float]:
+        h = 1e-5
+        v = (places(angles + h * rates) - places(angles - h * rates)) / (2 * h)
+        return 0.5 * float(weights @ v**2), 9.81 * float((weights * places(angles))[1:8:2].sum())
+
+    h = 1e-3
+    pairs = h * np.eye(2)
+
+    def momentum(angles: Array, rates: Array) -> Array:
+        ends = [[energies(angles, rates + s * e)[0] for s in (1, -1)] for e in pairs]
+        return np.array([x - y for x, y in ends]) / (2 * h)
+
+    file = tmp_path / "five.toml"
+    file.write_text(FIVE_BAR)
+    need = require(str(file), lw.Task([Move({"right": 0.5, "left": 1.8}, 0.5)]), step=5e-3)
+    for k in (0, 23, 41, 77):
+        q, u, a = (
+            np.array([need.values(name, what)[k] for name in ("left", "right")])
+            for what in ("position", "speed", "acceleration")
+        )
+        changed = (momentum(q + h * u, u + h * a) - momentum(q - h * u, u - h * a)) / (2 * h)
+        slopes = [[np.subtract(*energies(q + s * e, u)) for s in (1, -1)] for e in pairs]
+        by_hand = changed - np.array([x - y for x, y in slopes]) / (2 * h)
+        found = [need[f"{name}.torque"][k] for name in ("left", "right")]
+        assert found == pytest.approx(by_hand, abs=2e-5)
+        assert need["left.power"][k] == pytest.approx(found[0] * u[0])
+    path = point_to_point([math.radians(60), math.radians(120)], [0.5, 1.8], 0.5)
+    unnamed = require(str(file), path, step=5e-3)  # in the order of the model's actuators
+    assert unnamed["left.torque"] == pytest.approx(need["left.torque"])
+    assert set(size(need, life=2000.0).chosen) == {"left", "right"}
+    with pytest.raises(Error, match="names no platform"):
+        require(str(file), lw.Task([Move({"azimuth": 0.0, "elevation": 1.0}, 1.0)]), step=0.02)
+    task, listed = tmp_path / "task.toml", tmp_path / "motion.txt"
+    task.write_text(
+        'format = 1\n[[part]]\nkind = "move"\nto = {left = "100 deg"}\nduration = 0.2\n'
+    )
+    call = ["analyze", "require", str(file), str(task), "--step", "0.01"]
+    assert main([*call, "--list-motion", str(listed)]) == 2
+    assert "closed loops" in capsys.readouterr().err
+    assert not listed.exists()

@@ -180,6 +180,7 @@ def bench_test(
     ([-117.58, -206.37], 0)
     """
     from linkwright.robots import Robot, closed
+    from linkwright.robots.closing import driven_names
 
     robot = mount if isinstance(mount, Robot) else Robot(mount)
     if values:
@@ -212,7 +213,9 @@ def bench_test(
             f"{poses.words(bad)}",
             remedy="hold the others elsewhere, or take fewer places",
         )
-    found = np.asarray(robot.gravity(poses.q))[_WAY:, names.index(moved)].reshape(-1, 3)
+    found = np.asarray(robot.gravity(poses.q))[_WAY:, driven_names(robot).index(moved)].reshape(
+        -1, 3
+    )
     slopes = (found[:, 2] - found[:, 0]) / (2 * _SMALL)
     off = errors or BalanceErrors()
     worst = [off.worst(e, s) for e, s in zip(found[:, 1], slopes, strict=True)]

@@ -147,8 +147,12 @@ def horizon_sweep(
 
 def _held(robot: Robot, azimuths: Array, directions: Array, q: Array) -> HorizonSweep:
     """Return what actuators hold in poses, without and with the best weights."""
+    from linkwright.robots.closing import driven_names
+
     m, count = robot.mechanism, len(q)
+    names, columns = tuple(robot.actuators), driven_names(robot)
     efforts = np.asarray(robot.gravity(q)).reshape(count, -1)
+    efforts = efforts[:, [columns.index(name) for name in names]]
     if not np.isfinite(efforts).all():
         bad = int(np.flatnonzero(~np.isfinite(efforts).all(axis=1))[0])
         raise DomainError(
@@ -164,9 +168,7 @@ def _held(robot: Robot, azimuths: Array, directions: Array, q: Array) -> Horizon
     ]
     found_best = balances(robot, q, weights, choices) if choices else []
     best = {" and ".join(c): b for c, b in zip(choices, found_best, strict=True)}
-    return HorizonSweep(
-        m.name, unit, azimuths, directions, q, efforts, best, tuple(robot.actuators)
-    )
+    return HorizonSweep(m.name, unit, azimuths, directions, q, efforts, best, names)
 
 
 def _directions(azimuths: Array, elevations: Array) -> Array:

@@ -17,6 +17,7 @@ from linkwright.equations.parallel_machine import parallel_machine
 if TYPE_CHECKING:
     from linkwright.equations.batch_closing import ClosedPoses, Closing
     from linkwright.mechanism import ModelLike
+    from linkwright.robots import Robot
 
 Array = NDArray[np.float64]
 _UNIT = 1e-6
@@ -70,6 +71,17 @@ def closed(
         found.worst.reshape(shape),
         found.relations,
     )
+
+
+def driven_names(robot: Robot) -> tuple[str, ...]:
+    """Return the actuators in the order of speeds and efforts, which is not that of their names.
+
+    The actuators stand in the order in which the model names them, speeds in that of the tree.
+    """
+    rates = robot.mechanism.kinematics().rates
+    place = {name: k for k, name in enumerate(robot.speeds)}
+    found = {q.name: place.get(rates[q].name, len(place)) for q in robot.mechanism.actuators}
+    return tuple(sorted(found, key=found.__getitem__))
 
 
 def known_rows(known: Mapping[str, ArrayLike], actuators: int) -> Array:

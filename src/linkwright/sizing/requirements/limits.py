@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.base.errors import InputError, suggestion, unknown
+from linkwright.robots.closing import driven_names
 
 if TYPE_CHECKING:
     from linkwright.robots import Robot
@@ -61,7 +62,7 @@ def limits_of(
     robot: Robot, given: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
     """Return the limits of each joint: the robot's own, and others in place of them."""
-    names = tuple(robot.actuators) if robot.loops else tuple(robot.coordinates)
+    names = driven_names(robot) if robot.loops else tuple(robot.coordinates)
     found: dict[str, dict[str, float]] = {}
     for k, name in enumerate(names):
         lower, upper = map(float, robot.limits[robot.coordinates.index(name)])

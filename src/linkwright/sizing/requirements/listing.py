@@ -80,6 +80,12 @@ class _Frames:
 
     def __init__(self, need: Requirement, rows: NDArray[np.int_]) -> None:
         robot = need.robot
+        if robot.loops:
+            raise InputError(
+                "listings are of chains of joints, and this robot has closed loops",
+                remedy="save the recording: Requirement.recording, or --recording FILE",
+                code="R214",
+            )
         names = [j.name for j in need.joints]
         self.q = np.array([need[n][rows] for n in names]).T
         self.u = np.array([need[n][rows] for n in robot.speeds]).T

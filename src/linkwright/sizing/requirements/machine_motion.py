@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +31,7 @@ from linkwright.equations.parallel_machine import ParallelMachine, parallel_mach
 from linkwright.motion.task_parts import Dwell, Follow, Move, Part, TaskSegment, ToolLine
 from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import MotionError, point_to_point
-from linkwright.robots.closing import known_rows
+from linkwright.robots.closing import driven_names, known_rows
 from linkwright.sizing.requirements.limits import unknown_joint
 from linkwright.sizing.requirements.sampled import (
     PARTS,
@@ -68,7 +68,7 @@ class _Machine:
     @property
     def coordinates(self) -> tuple[str, ...]:
         """What parts in the space of the actuators move, by the name that `joint_pieces` reads."""
-        return tuple(self.robot.actuators)
+        return tuple(q.name for q in self.machine.actuators)
 
     @property
     def columns(self) -> list[int]:
@@ -143,11 +143,11 @@ def machine_motion(robot: Robot, task: Task, step: float) -> SampledMotion:
     """
     refuse_unfit(robot, task)
     checked(step, "the step in s", above=0, code="R213")
-    names = tuple(robot.actuators)
+    names = driven_names(robot)
     for name in task.start:
         if name not in names:
             raise unknown_joint(name, names)
-    machine = parallel_machine(robot)
+    machine = _machine_of(robot, task, names)
     first = assemble(machine.mechanism, dict(task.start) or None).coordinates
     state = _Machine(robot, machine, np.array([first[name] for name in robot.coordinates]))
     pieces: list[tuple[Array, list[Array]]] = []
@@ -164,6 +164,18 @@ def machine_motion(robot: Robot, task: Task, step: float) -> SampledMotion:
     ]
     blank = [np.full((len(times), width), np.nan) for width in (3, 6, 6)]
     return SampledMotion(times, *columns, *blank)
+
+
+def _machine_of(robot: Robot, task: Task, names: tuple[str, ...]) -> ParallelMachine:
+    """Return the machine; one without a platform does what names its actuators alone."""
+    if robot.mechanism.platform is not None or not names:
+        return parallel_machine(robot, actuators=names)
+    any_body = next(b for b in robot.mechanism.bodies.values() if b.parent is not None)
+    found = parallel_machine(robot, actuators=names, platform=any_body.name)
+    for _, _, part in task.schedule():
+        if isinstance(part, ToolLine) or pointing_names(part, names, found):
+            return parallel_machine(robot, actuators=names)  # which says what it lacks
+    return found
 
 
 Way = Callable[[Array], Known]
@@ -190,6 +202,9 @@ def _pieces(state: _Machine, part: Part, begin: float, end: float) -> Iterator[
     if pointing_names(part, state.coordinates, state.machine):
         yield from _pointed(state, part, begin, end)
         return
+    driven = state.robot.actuators
+    if isinstance(part, Follow) and part.joints is None and part.trajectory.size == len(driven):
+        part = replace(part, joints=driven)  # a path without names is in the model's order
     for t0, t1, c in joint_pieces(state, part, begin, end, state.driven):
         yield t0, t1, lambda t, c=c: {"actuators": _values(c, t)}  # type: ignore[misc]
 

@@ -19,6 +19,7 @@ from linkwright.motion.task_parts import FORCES, TOOL, LoadProfile
 from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import MotionError, Trajectory
 from linkwright.recording.recording import Channel, Recording
+from linkwright.robots.closing import driven_names
 from linkwright.sizing.requirements.limits import limits_of
 from linkwright.sizing.requirements.machine_motion import machine_motion
 from linkwright.sizing.requirements.requirement import WRENCH, JointInfo, Requirement
@@ -161,7 +162,7 @@ def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
 
 def moved_names(robot: Robot) -> tuple[str, ...]:
     """Return what a task moves: all coordinates, or the actuators of a machine with loops."""
-    return tuple(robot.actuators) if robot.loops else tuple(robot.coordinates)
+    return driven_names(robot) if robot.loops else tuple(robot.coordinates)
 
 
 def loads_of(
