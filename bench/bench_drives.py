@@ -11,6 +11,7 @@ from typing import Any
 
 from bench.measure import Row, interleaved
 from linkwright import control, drives, load
+from linkwright.elements.drives.amplifiers import Amplifier
 from linkwright.motion import point_to_point
 from linkwright.simulation.native.session import Session
 from linkwright.system import Phases, System
@@ -94,7 +95,7 @@ def _ideal() -> System:
     return s
 
 
-def _motor(bridge: drives.Amplifier) -> System:
+def _motor(bridge: Amplifier) -> System:
     motor = drives.PMSM(R=3.6, Ld=0.036, Lq=0.051, flux=0.545, pairs=3, J=0.015)
     train = drives.Rigid(1)
     s = System(name="s")

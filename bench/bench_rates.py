@@ -7,8 +7,9 @@ import time
 import numpy as np
 
 from bench.measure import Row
-from linkwright.sampling import Loop, RateMap, Uniform, random_runs, rate_map
+from linkwright.sampling import Loop, Uniform, random_runs, rate_map
 from linkwright.sampling.answers import expectations
+from linkwright.sampling.maps import RateMap
 from linkwright.sampling.mean_square import radius
 from linkwright.sampling.regimes import Array
 

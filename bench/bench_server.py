@@ -35,7 +35,7 @@ from linkwright.server.face import Command, RefusedError
 from linkwright.server.hand import ArmHand, StoppedError
 from linkwright.server.messages import command_record, pack_command
 from linkwright.server.registry import VARIABLE
-from linkwright.windows import Frame
+from linkwright.windows.records import Frame
 
 TITLE = "a cell on the network, 1 kHz, 12 axes"
 SHORT = 10 if os.environ.get("BENCH_SHORT") else 1

@@ -10,18 +10,11 @@ from importlib.resources import files
 import numpy as np
 
 from bench.measure import Row, interleaved
-from linkwright.mounts import (
-    Orbit,
-    Pass,
-    Site,
-    compare_mounts,
-    keyhole_passage,
-    mount_axes,
-    serial_axes,
-)
+from linkwright.mounts import Orbit, Site, compare_mounts, keyhole_passage, mount_axes, serial_axes
 from linkwright.mounts.closed_forms import arm_angles, jack_lengths, member_lengths
 from linkwright.mounts.element_files import parse_orbits
 from linkwright.mounts.orbits import propagated
+from linkwright.mounts.passes import Pass
 
 TITLE = "Satellites in the sky: orbits, directions, passes, keyholes"
 

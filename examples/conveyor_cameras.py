@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 import linkwright as lw
+from linkwright.server.sensors import merged
 
 SECOND = 1_000_000_000
 UNTIL = 3.0  # s
@@ -55,7 +56,7 @@ def main() -> None:
     draw = np.random.default_rng(4)
     arrivals = sorted(
         ((one.time + int(draw.uniform(0.005, 0.08) * SECOND), n, one)
-         for n, one in enumerate(lw.server.merged(cameras, UNTIL)))
+         for n, one in enumerate(merged(cameras, UNTIL)))
     )  # fmt: skip
     coordinator = lw.server.Coordinator(POSES)
     print("  time    error   deviation   age      fused              lying")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import linkwright as lw
+from linkwright.mounts.passes import Pass
 from linkwright.pages.page import write_page
 from linkwright.scene.motions import open_motion
 
@@ -160,7 +161,7 @@ def _landing(folder: Path) -> Path:
     return path
 
 
-def _passes() -> list[lw.mounts.Pass]:
+def _passes() -> list[Pass]:
     """Return a pass near the zenith, and a low one."""
     found = sorted(SITE.passes(SATELLITE, days=2), key=lambda p: p.culmination)
     return [found[-1], found[len(found) // 2]]

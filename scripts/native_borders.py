@@ -12,13 +12,14 @@ from contextlib import suppress
 import numpy as np
 
 import linkwright as lw
+from linkwright.backends.kernel import Kernel
 from linkwright.program import program
 
 
 class Owner:
     """Calls a kernel while both are collected."""
 
-    def __init__(self, kernel: lw.Kernel) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         self.kernel, self.own = kernel, self
 
     def __del__(self) -> None:

@@ -1,10 +1,8 @@
 from linkwright import (
-    analysis as analysis,
     contact as contact,
     control as control,
     elements as elements,
     grasp as grasp,
-    heritage as heritage,
     lab as lab,
     learning as learning,
     linear as linear,
@@ -52,7 +50,6 @@ from linkwright.algebra.printers import latex as latex
 from linkwright.algebra.sympy_bridge import from_sympy as from_sympy, to_sympy as to_sympy
 from linkwright.backends.c import c_source as c_source
 from linkwright.backends.kernel import (
-    Kernel as Kernel,
     compile as compile,  # noqa: A004 - linkwright.compile reads well, and shadows nothing
 )
 from linkwright.backends.python import python_source as python_source
@@ -72,18 +69,16 @@ from linkwright.codegen import codegen as codegen
 from linkwright.doors import load as load
 from linkwright.elements import drives as drives
 from linkwright.equations import (
-    ClosedForm as ClosedForm,
     Equations as Equations,
     assemble as assemble,
     derive as derive,
     equilibrium as equilibrium,
 )
 from linkwright.equations.base_parameters import (
-    BaseParameters as BaseParameters,
     base_parameters as base_parameters,
 )
-from linkwright.equations.energy import Energy as Energy, energy as energy
-from linkwright.equations.reactions import Reactions as Reactions, reactions as reactions
+from linkwright.equations.energy import energy as energy
+from linkwright.equations.reactions import reactions as reactions
 from linkwright.formats.robot.conversion import (
     convert as convert,
     write_description as write_description,
@@ -92,7 +87,7 @@ from linkwright.formats.robot.files import read_description as read_description
 from linkwright.formats.text.files import write_model as write_model
 from linkwright.formats.text.tasks import read_task as read_task
 from linkwright.lab.lab import Lab as Lab
-from linkwright.linear import LinearModel as LinearModel, linearize as linearize
+from linkwright.linear.linearization import LinearModel as LinearModel, linearize as linearize
 from linkwright.mechanism import (
     Ball as Ball,
     Cylindrical as Cylindrical,
@@ -111,10 +106,8 @@ from linkwright.motion.tasks import Task as Task
 from linkwright.program import Program as Program, count_operations as count_operations
 from linkwright.program.passes import optimize as optimize
 from linkwright.recording import Channel as Channel, Recording as Recording
-from linkwright.recording.plot_format import PlotFormat as PlotFormat
 from linkwright.robots import Robot as Robot, identification as identification
 from linkwright.simulation import (
-    Batch as Batch,
     Run as Run,
     simulate as simulate,
     simulate_batch as simulate_batch,
@@ -126,8 +119,7 @@ from linkwright.simulation.hardware_kinds import (
     SimulatedHardware as SimulatedHardware,
     WindowHardware as WindowHardware,
 )
-from linkwright.simulation.native.session import Happened as Happened
 from linkwright.simulation.runs import RunStopped as RunStopped
-from linkwright.sweeps.sweep import Sweep as Sweep, sweep as sweep
+from linkwright.sweeps.sweep import sweep as sweep
 from linkwright.system import System as System
 from linkwright.version import __version__ as __version__

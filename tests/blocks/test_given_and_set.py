@@ -23,6 +23,7 @@ from linkwright import control, drives, elements
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import Block, Element
 from linkwright.cli import main
+from linkwright.elements.drives.parts import DrivePart
 from linkwright.program import Assign
 from linkwright.recording import read_recording
 from linkwright.simulation.native.session import Session
@@ -208,7 +209,7 @@ def test_the_voltage_of_a_bus_is_the_same_given_or_set() -> None:
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
 
 
-def chained(name: str, made: drives.DrivePart) -> lw.System:
+def chained(name: str, made: DrivePart) -> lw.System:
     """Return a System with a chain that has a part."""
     part = replace(parts.MOTOR, thermal=made) if isinstance(made, drives.Thermal) else made
     edits: dict[str, Any] = {part.role: part}

@@ -12,6 +12,8 @@ import pytest
 import linkwright as lw
 from linkwright import control, elements
 from linkwright.blocks import Delay, Integrator
+from linkwright.control.visual_compensator import tracking_gain_limit, tracking_poles
+from linkwright.elements.camera_calibration import PixelScale, depth_from_area
 from tests.seeds import cases
 
 SAMPLE = lw.sampled(period=0.028)
@@ -77,10 +79,10 @@ def test_the_tracker_in_a_system_has_the_poles_of_the_report() -> None:
     poles = np.linalg.eigvals(lw.linearize(s).a)
     slow = [z for z in poles if z.imag > 0 and z.real > 0]
     assert slow == [pytest.approx(0.9149 + 0.0619j, abs=5e-5)]
-    for z in control.tracking_poles():
+    for z in tracking_poles():
         assert np.abs(poles - z).min() < 1e-9
     for other in (1, 2):
-        assert abs(max(control.tracking_poles(delay=other), key=lambda z: z.real) - slow[0]) > 0.002
+        assert abs(max(tracking_poles(delay=other), key=lambda z: z.real) - slow[0]) > 0.002
     run = lw.simulate(s, until=5.0)
     assert 0.33 < run["integrator.y"].max() - 1 < 0.37
     at_ticks = [float(np.interp(k * 0.028, run.times, run["integrator.y"])) for k in range(170)]
@@ -89,7 +91,7 @@ def test_the_tracker_in_a_system_has_the_poles_of_the_report() -> None:
 
 def test_the_time_to_the_peak_is_counted_in_samples_and_not_in_fields() -> None:
     """Server check 49: the 1.3 s and 1.8 % of the report, of its slow poles without the zero."""
-    slow = max(control.tracking_poles(), key=lambda z: z.real + z.imag)
+    slow = max(tracking_poles(), key=lambda z: z.real + z.imag)
     samples = math.pi / np.angle(slow)
     assert samples == pytest.approx(46.5, abs=0.1)
     assert samples * 0.028 == pytest.approx(1.30, abs=0.005)
@@ -124,11 +126,11 @@ def test_skipped_fields_hold_the_speed_and_a_lost_target_stops_the_robot() -> No
 
 
 def test_a_gain_with_which_no_loop_is_stable_is_refused_with_the_limit() -> None:
-    limit = control.tracking_gain_limit(0.95, 3)
+    limit = tracking_gain_limit(0.95, 3)
     for delay in (0, 3):
-        edge = control.tracking_gain_limit(0.95, delay)
+        edge = tracking_gain_limit(0.95, delay)
         for share, stable in ((0.99, True), (1.01, False)):
-            poles = control.tracking_poles(share * edge, 0.95, delay)
+            poles = tracking_poles(share * edge, 0.95, delay)
             assert (max(map(abs, poles)) < 1) == stable
     with pytest.raises(lw.Error, match=f"less than {limit:.3g}"):
         control.VisualCompensator(1, gain=2.1)
@@ -352,14 +354,14 @@ def test_depth_from_a_known_area_is_within_two_percent_over_a_range(
     focal: tuple[float, float],
 ) -> None:
     """Server check 50."""
-    scale = elements.PixelScale(1 / focal[0], 1 / focal[1])
+    scale = PixelScale(1 / focal[0], 1 / focal[1])
     lens = {"focal_u": focal[0], "focal_v": focal[1], "size0": 0.04}
     for u in np.geomspace(0.3, 5.0, 8):
         pixels = picture("disc", {"z": float(u), "x": 0.1 * u, "ry": 0.1}, **lens)["area[0]"]
-        assert elements.depth_from_area(AREA, pixels, scale) == pytest.approx(u, rel=0.02)
+        assert depth_from_area(AREA, pixels, scale) == pytest.approx(u, rel=0.02)
         if focal[0] != focal[1]:
-            square = elements.PixelScale(scale.across, scale.across)
-            assert elements.depth_from_area(AREA, pixels, square) != pytest.approx(u, rel=0.1)
+            square = PixelScale(scale.across, scale.across)
+            assert depth_from_area(AREA, pixels, square) != pytest.approx(u, rel=0.1)
 
 
 def test_depth_from_counted_pixels_is_within_two_percent_over_a_range() -> None:
@@ -367,11 +369,11 @@ def test_depth_from_counted_pixels_is_within_two_percent_over_a_range() -> None:
     focal = (800.0, 560.0)
     m = _free()
     camera = elements.PinholeCamera(m, "n", [elements.DiscTarget(0.04)], focal=focal)
-    maker, scale = elements.PictureMaker(camera), elements.PixelScale(1 / 800, 1 / 560)
+    maker, scale = elements.PictureMaker(camera), PixelScale(1 / 800, 1 / 560)
     for u in np.geomspace(0.25, 2.0, 12):
         outline = [0.04, 0, 0, 0, 0.04, 0, 0.02 * u, -0.03 * u, u]
         (region,) = elements.find_regions(maker.frame(outline))
-        assert elements.depth_from_area(AREA, region.area, scale) == pytest.approx(u, rel=0.02)
+        assert depth_from_area(AREA, region.area, scale) == pytest.approx(u, rel=0.02)
 
 
 def test_scales_of_pixels_are_calibrated_from_known_steps() -> None:
@@ -385,7 +387,7 @@ def test_scales_of_pixels_are_calibrated_from_known_steps() -> None:
     with pytest.raises(lw.Error, match="not moved along its columns"):
         elements.calibrate_scale([(0, 0), (1, 0), (2, 0)], [(0, 0), (9, 0), (18, 0)], 1.0)
     with pytest.raises(lw.Error, match="nothing is seen"):
-        elements.depth_from_area(AREA, 0.0, found)
+        depth_from_area(AREA, 0.0, found)
 
 
 STEPS = np.array([(0, 0), (0.1, 0), (0, 0.1), (0.1, 0.1), (-0.1, 0), (0, -0.1)])

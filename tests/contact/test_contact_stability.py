@@ -12,17 +12,10 @@ import pytest
 from linkwright.algebra.sympy_bridge import to_sympy
 from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.contact import (
-    ContactMap,
-    WristLoop,
-    characteristic,
-    contact_map,
-    element_system,
-    loop_system,
-    read_wrist,
-    routh_conditions,
-    simulated_verdicts,
-)
+from linkwright.contact import WristLoop, characteristic, contact_map, element_system, read_wrist
+from linkwright.contact.characteristic_polynomials import routh_conditions
+from linkwright.contact.parameter_maps import ContactMap
+from linkwright.contact.simulated_loops import loop_system, simulated_verdicts
 from linkwright.contact.wrist_loops import continuous_verdicts, sampled
 from linkwright.control.force.sampled_limits import CONTACT_LAWS, CONTACT_ORDERS
 from linkwright.simulation import simulate, simulate_batch

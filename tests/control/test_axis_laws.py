@@ -13,19 +13,21 @@ import linkwright as lw
 from linkwright.blocks import Block, BlockError, Delay
 from linkwright.control import (
     PID,
-    AxisCoefficients,
     AxisController,
-    AxisError,
-    AxisMode,
     LeadLag,
-    PidGains,
     StateSpace,
     TransferFunction,
-    axis_coefficients,
     integer_coefficients,
+)
+from linkwright.control.axis import (
+    AxisCoefficients,
+    AxisError,
+    AxisMode,
+    axis_coefficients,
     notch_coefficients,
 )
 from linkwright.control.axis.codes import DAC_SCALE
+from linkwright.control.pid import PidGains
 from tests.control.test_axis_controller import Player
 from tests.support.late import Late
 

@@ -25,12 +25,12 @@ from linkwright.control import (
     StateFeedback,
     StateSpace,
     TransferFunction,
-    discretize,
     dlqe,
     dlqr,
     lqe,
     lqr,
 )
+from linkwright.control.linear import discretize
 from linkwright.system import System
 from tests.oracles.phase_runner import PlainRun
 from tests.seeds import cases

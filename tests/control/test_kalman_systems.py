@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.algebra import Expr, sin, tanh, total, where
 from linkwright.blocks import Block
-from linkwright.control import Measurement, correct, inside, predict
+from linkwright.control import correct, inside, predict
+from linkwright.control.linear import discretize
+from linkwright.control.step_model import Measurement
 from linkwright.system.controllers import controller_phases
 from tests.backends.test_firmware import Firmware
 from tests.oracles.joint_chain import PROCESS, SENSOR, STATES, blocks
@@ -231,7 +233,7 @@ def test_sensors_that_are_slow_or_late(kind: Any) -> None:
     assert len(f.state_names) == 5
     found = estimates(plant, f, ["0.1*sin(3*t)", "0.3*cos(3*t)"], "sin(t)", 1.0)
     model = lw.linearize(plant)
-    phi, theta = lw.control.discretize(model.a, model.b, 0.01)
+    phi, theta = discretize(model.a, model.b, 0.01)
     whole = np.zeros((5, 5))
     whole[:2, :2], whole[2, 0], whole[3, 2], whole[4, 3] = phi, 1.0, 1.0, 1.0
     x = np.array([float(f.discrete_states[p].initial.data) for p in f._prior])

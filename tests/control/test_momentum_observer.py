@@ -11,6 +11,7 @@ import linkwright as lw
 from linkwright import control, elements, motion
 from linkwright.blocks import Block, BlockError
 from linkwright.control.models import momentum
+from linkwright.simulation import Batch
 from tests.oracles.force_laws import planar, planar_torques, said
 from tests.seeds import seldom
 
@@ -93,7 +94,7 @@ def bounds(arm: lw.Mechanism) -> dict[str, float]:
 
 
 @cache
-def collisions() -> tuple[lw.Mechanism, lw.Batch]:
+def collisions() -> tuple[lw.Mechanism, Batch]:
     """Return runs of a PUMA into a wall, the masses 1 % off in all sorts of ways."""
     arm = lw.load("puma560:drives=off")
     robot = lw.Robot(arm)

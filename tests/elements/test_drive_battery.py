@@ -17,6 +17,8 @@ from linkwright.algebra import check_units
 from linkwright.cli import main
 from linkwright.elements.drives import chain
 from linkwright.elements.drives.matrices import UPDATES, chain_matrices
+from linkwright.elements.drives.parts import DrivePart
+from linkwright.elements.drives.registry import PARTS
 from linkwright.formats.text.files import read_any
 from linkwright.simulation.native.stored import to_data
 from tests.elements.test_drives import joint
@@ -24,7 +26,7 @@ from tests.seeds import cases
 
 MOTOR = drives.DC(R=1, L=2e-3, kt=0.05, J=1e-4, b=1e-5)
 HEAT = drives.Thermal(1.2, 20, 3.0, 400)
-EXAMPLES: dict[str, drives.DrivePart] = {
+EXAMPLES: dict[str, DrivePart] = {
     "Cascade": drives.Cascade(10_000, 2_000, 1_000, 10, 0.1, 0.02, 1.0, 300, 50, 0.5, 20, 48, 60,
                               0.5, 200, 0.05, 1e-3, 0),
     "LeadLag": drives.LeadLag(8, zero=20, pole=200),
@@ -64,7 +66,7 @@ AMOUNTS = [
 
 
 def test_every_part_has_an_example() -> None:
-    assert set(EXAMPLES) == {kind.__name__ for kind in drives.PARTS}
+    assert set(EXAMPLES) == {kind.__name__ for kind in PARTS}
     assert all(type(made).__name__ == name for name, made in EXAMPLES.items())
 
 
@@ -98,7 +100,7 @@ def test_a_part_takes_the_place_of_another_without_other_edits(name: str) -> Non
     assert to_data(again.phases()) == to_data(s.phases())
 
 
-LINEAR: dict[str, list[drives.DrivePart]] = {
+LINEAR: dict[str, list[DrivePart]] = {
     "amplifier": [
         drives.Lag(10, 2e-3),
         drives.Ideal(10),

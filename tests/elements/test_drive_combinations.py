@@ -14,13 +14,19 @@ from scipy.optimize import brentq, root
 import linkwright as lw
 from linkwright import drives
 from linkwright.cli import main
+from linkwright.elements.drives.amplifiers import Amplifier
+from linkwright.elements.drives.controllers import Controller
+from linkwright.elements.drives.loads import DriveLoad
 from linkwright.elements.drives.matrices import UPDATES
+from linkwright.elements.drives.motors import Motor
+from linkwright.elements.drives.parts import DriveError
 from linkwright.elements.drives.registry import DRIVES, parts_of
+from linkwright.elements.drives.trains import Train
 from tests.elements.test_drive_battery import EXAMPLES, MOTOR, chain_of
 from tests.seeds import cases, examples, seeds, seldom
 
-AMPLIFIERS = parts_of(drives.Amplifier)
-MOTORS = parts_of(drives.Motor)
+AMPLIFIERS = parts_of(Amplifier)
+MOTORS = parts_of(Motor)
 PARTS: dict[str, Any] = dict(EXAMPLES)
 LINEAR: dict[str, Any] = {
     "CurrentLoop": drives.CurrentLoop(2, kp=4, ki=2000),
@@ -66,12 +72,12 @@ STIFF, SOFTER = 1e10, 1e7
 # -- a rigid train is a stiff one ------------------------------------------------------------------
 @pytest.mark.parametrize("seed", seeds(4, daily=1))
 @pytest.mark.parametrize("motor", MOTORS)
-def test_a_rigid_train_is_the_limit_of_stiff_ones(motor: type[drives.Motor], seed: int) -> None:
+def test_a_rigid_train_is_the_limit_of_stiff_ones(motor: type[Motor], seed: int) -> None:
     """The twist of a stiff train at which both shafts go on together, found apart from the product,
     gives the acceleration of a rigid one: driving, driven and at rest, with each amplifier."""
     random = np.random.default_rng([seed, MOTORS.index(motor)])
     own = PARTS[motor.__name__]
-    assert isinstance(own, drives.Motor)
+    assert isinstance(own, Motor)
     known = [k for k in AMPLIFIERS if (k, motor) != (drives.CurrentLoop, drives.TorqueSource)]
     amplifier = PARTS[known[seed % len(known)].__name__]
     load = PARTS[random.choice(["Inertia", "Pendulum"])]
@@ -207,9 +213,9 @@ def drawn(base: type[Any], random: np.random.Generator) -> Any:
 
 def combined(random: np.random.Generator) -> tuple[str, lw.System, dict[str, Any]]:
     """Return a System with one random drive, or raise what refuses it."""
-    controller = drawn(drives.Controller, random)
-    amplifier, motor = drawn(drives.Amplifier, random), drawn(drives.Motor, random)
-    train, load = drawn(drives.Train, random), drawn(drives.DriveLoad, random)
+    controller = drawn(Controller, random)
+    amplifier, motor = drawn(Amplifier, random), drawn(Motor, random)
+    train, load = drawn(Train, random), drawn(DriveLoad, random)
     holder, update = random.choice(HOLDERS), random.choice(["", *UPDATES])
     sensors = SENSORS[random.choice(list(SENSORS))]
     brake = replace(PARTS["Brake"], closed=True) if random.random() < 0.2 else None
@@ -241,7 +247,7 @@ def test_every_combination_of_parts_is_made_or_refused_in_words() -> None:
     for seed in tried:
         try:
             combined(np.random.default_rng([seed, 1]))
-        except drives.DriveError as error:
+        except DriveError as error:
             codes[error.code or "none"] = codes.get(error.code or "none", 0) + 1
     assert 0.24 < sum(codes.values()) / len(tried) < 0.88, codes
     assert {"R402", "R413", "R421", "R424"} <= set(codes)
@@ -256,7 +262,7 @@ def test_what_is_made_runs_and_accounts_for_its_energy() -> None:
         seed += 1
         try:
             told, s, more = combined(np.random.default_rng([seed, 2]))
-        except drives.DriveError:
+        except DriveError:
             continue
         run = lw.simulate(s, 0.004, method="rk4", step=2e-6, every=20)
         assert run.stop is None, (seed, told)

@@ -12,6 +12,9 @@ import pytest
 
 import linkwright as lw
 from linkwright import drives
+from linkwright.elements.drives.amplifiers import Amplifier
+from linkwright.elements.drives.motors import Motor
+from linkwright.elements.drives.trains import Train
 from linkwright.system.controllers import controller_phases
 from tests.backends.test_firmware import Firmware
 from tests.elements.test_drives import MOTOR, V10, joint
@@ -48,7 +51,7 @@ def felt_inertia(m: lw.Mechanism) -> float:
 
 # -- on joints -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("train", [GEAR, drives.Rigid(50)], ids=["elastic", "rigid"])
-def test_an_arm_with_its_other_joints_locked_is_the_single_chain(train: drives.Train) -> None:
+def test_an_arm_with_its_other_joints_locked_is_the_single_chain(train: Train) -> None:
     """Check 66: to 1e-9, for an elastic train and for a rigid one, which adds an armature."""
     m = links(3, locked=True)
     s = lw.System(m)
@@ -152,7 +155,7 @@ def test_v10_with_the_servo_as_compiled_c(tmp_path: Path) -> None:
 
 
 # -- trains ----------------------------------------------------------------------------------------
-def drawn(train: drives.Train, twist: float, speed: float = 0.0) -> dict[str, float]:
+def drawn(train: Train, twist: float, speed: float = 0.0) -> dict[str, float]:
     """Return the torques of a train with a twist, and the motor at a speed."""
     chain = drives.Chain(None, drives.Ideal(), drives.TorqueSource(0.0, J=1.0), train,
                          drives.Inertia(1.0))  # fmt: skip
@@ -379,11 +382,11 @@ SYNCHRONOUS = drives.PMSM(R=0.5, Ld=1e-3, Lq=1.6e-3, flux=0.02, pairs=4, J=1e-4,
 
 
 def cascaded(
-    motor: drives.Motor,
+    motor: Motor,
     cascade: drives.Cascade,
     push: str = "0",
     sensors: dict[str, lw.Block] | None = None,
-    amplifier: drives.Amplifier | None = None,
+    amplifier: Amplifier | None = None,
     until: float = 1.5,
 ) -> lw.Run:
     """Return a run of a pendulum that follows a sine, with a torque on it."""
@@ -403,7 +406,7 @@ def cascaded(
 
 
 @pytest.mark.parametrize("motor", [MOTOR, SYNCHRONOUS], ids=["dc", "pmsm"])
-def test_a_cascade_follows_a_motion(motor: drives.Motor) -> None:
+def test_a_cascade_follows_a_motion(motor: Motor) -> None:
     run = cascaded(motor, drives.Cascade(10_000, 2_000, 1_000, voltage_limit=48))
     late = run.times > 0.5
     assert np.abs(run["rod"] - 0.3 * np.sin(4 * run.times))[late].max() < 0.01
@@ -413,7 +416,7 @@ def test_a_cascade_follows_a_motion(motor: drives.Motor) -> None:
 
 
 @pytest.mark.parametrize("motor", [MOTOR, SYNCHRONOUS], ids=["dc", "pmsm"])
-def test_a_cascade_sets_itself_for_the_gain_of_its_amplifier(motor: drives.Motor) -> None:
+def test_a_cascade_sets_itself_for_the_gain_of_its_amplifier(motor: Motor) -> None:
     """The motion is the same, whatever the gain; one that turns the sign is refused."""
     cascade = drives.Cascade(10_000, 2_000, 1_000)
     wanted, weak, strong = (
@@ -432,7 +435,7 @@ def test_a_cascade_sets_itself_for_the_gain_of_its_amplifier(motor: drives.Motor
 
 @pytest.mark.parametrize("amplifier", [drives.PWM(48, 20e3), drives.Ideal(4, limit=48)])
 def test_a_cascade_does_not_wind_up_while_its_amplifier_gives_all(
-    amplifier: drives.Amplifier,
+    amplifier: Amplifier,
 ) -> None:
     """A step asks for more than the bus has; the limit is that of the amplifier."""
     m = lw.Mechanism("pendulum")

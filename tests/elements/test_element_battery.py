@@ -19,12 +19,14 @@ import linkwright as lw
 from linkwright import control, elements
 from linkwright.algebra import Expr, check_units, evaluate, parse_unit, unit_of
 from linkwright.blocks import Block, BlockError, Continuous, Element, Kind
+from linkwright.control.registry import CONTROLLERS
+from linkwright.elements.registry import ELEMENTS
 from linkwright.equations.energy import energy
 from linkwright.mechanism import Mechanism
 from linkwright.program import Assign
 from tests.seeds import cases, seeds
 
-KINDS = {kind.name: kind for kind in (*elements.ELEMENTS, *control.CONTROLLERS)}
+KINDS = {kind.name: kind for kind in (*ELEMENTS, *CONTROLLERS)}
 SEEDS = seeds(1)
 FEW = ["Butterworth", "Contact", "LuGre", "AxisController", "KalmanFilter", "PID", "StateFeedback"]
 """An element, filter, law and observer of each sort: with and without states and events."""

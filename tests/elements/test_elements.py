@@ -32,11 +32,11 @@ from linkwright.elements import (
     SphereSurface,
     Spring,
     Stop,
-    Surface,
     TableTire,
     Tire,
 )
 from linkwright.elements.filters import coefficients
+from linkwright.elements.surfaces import Surface
 from linkwright.mechanism import Body, Mechanism
 from linkwright.motion.blends import turned
 from linkwright.simulation.native.session import Outcome, Session

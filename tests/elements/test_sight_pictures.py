@@ -11,6 +11,7 @@ from scipy import ndimage
 import linkwright as lw
 from linkwright import elements
 from linkwright.elements import find_regions
+from linkwright.elements.camera_regions import nearest_region
 
 TILTED = [0.11, 0.0, 0.03, 0.02, 0.09, -0.02]
 """Axes of a target along those of a camera, m."""
@@ -59,8 +60,8 @@ def test_regions_tell_what_is_cut_by_the_edge_and_leave_out_what_is_small() -> N
     whole, corner = find_regions(picture)
     assert (whole.cut, corner.cut) == (False, True)
     assert find_regions(picture, least=2) == (whole,)
-    assert elements.nearest_region((whole, corner), 7, 7) == corner
-    assert elements.nearest_region((whole, corner), 5, 5, within=0.5) is None
+    assert nearest_region((whole, corner), 7, 7) == corner
+    assert nearest_region((whole, corner), 5, 5, within=0.5) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from scipy.integrate import cumulative_trapezoid
 import linkwright as lw
 from linkwright.algebra import as_expr, evaluate
 from linkwright.blocks import BlockError
-from linkwright.elements import Friction, LinearTire, MagicFormula, TableTire, Tire, TireLaw
+from linkwright.elements import Friction, LinearTire, MagicFormula, TableTire, Tire
+from linkwright.elements.tire_laws import TireLaw
 from linkwright.mechanism import Mechanism
 from tests.support.element_values import Evaluated
 

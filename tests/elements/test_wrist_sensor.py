@@ -17,13 +17,13 @@ from linkwright.elements import (
     Contact,
     ForceTorque,
     Plane,
-    ToolWeight,
     WeightCompensation,
     WristLinkage,
     WristPotentiometers,
     WristReading,
     identify_tool_weight,
 )
+from linkwright.elements.tool_weight import ToolWeight
 from linkwright.mechanism import Mechanism
 from linkwright.simulation.run import Run
 from tests.seeds import seldom

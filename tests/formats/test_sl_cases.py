@@ -20,7 +20,8 @@ from scipy.spatial.transform import Rotation
 import linkwright as lw
 from linkwright.blocks import Element
 from linkwright.control import PD
-from linkwright.elements import BoxSurface, Contact, Friction, Imu, Plane, SphereSurface, Surface
+from linkwright.elements import BoxSurface, Contact, Friction, Imu, Plane, SphereSurface
+from linkwright.elements.surfaces import Surface
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
 from linkwright.mechanism import Body, Mechanism
 from linkwright.robots import Robot

@@ -408,7 +408,7 @@ def test_relations_of_the_mechanism_itself_are_not_warned_of(
 
 
 def test_temperatures_are_in_degrees_celsius() -> None:
-    thermal = lw.elements.drives.Thermal(1.2, 20, 3.0, 400)
+    thermal = lw.drives.Thermal(1.2, 20, 3.0, 400)
     for item in ("ambient", "reference"):
         assert type(thermal).__dataclass_fields__[item].metadata["unit"] == "degC"
     run = lw.simulate(lw.load("joint-drive"), 0.01)

@@ -24,7 +24,8 @@ from linkwright.lab.sources import lab_config
 from linkwright.motion import Sines
 from linkwright.recording.recording import Recording
 from linkwright.robots import Robot
-from linkwright.robots.identification import Excitation, excite
+from linkwright.robots.identification import excite
+from linkwright.robots.identification.excitation import Excitation
 
 Array = NDArray[np.float64]
 

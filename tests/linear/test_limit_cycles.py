@@ -11,7 +11,9 @@ import pytest
 import linkwright as lw
 from linkwright.base.errors import Error
 from linkwright.blocks import Block
-from linkwright.linear import DESCRIBING_FUNCTIONS, harmonic_balance, limit_cycle_map, limit_cycles
+from linkwright.linear import limit_cycle_map, limit_cycles
+from linkwright.linear.describing_functions import DESCRIBING_FUNCTIONS, dead_zone_gain
+from linkwright.linear.limit_cycles import harmonic_balance
 from tests.support.joint_drive import joint_drive
 from tests.support.late import Late
 
@@ -90,7 +92,7 @@ def test_v10_with_a_gap_has_its_limit_cycle(
         _gapped(),
         "gear.torque",
         "gear.wind",
-        lambda a: lw.linear.dead_zone_gain(a, 5e-3, 500),
+        lambda a: dead_zone_gain(a, 5e-3, 500),
         values={"pd.kp": kp},
     )
     assert given[0].amplitude == pytest.approx(found.balance.amplitude, rel=1e-5)
@@ -149,7 +151,7 @@ def test_what_has_no_limit_cycle_is_refused_with_a_number() -> None:
     driven.connect("sin(t)", "pd.target")
     cases: dict[str, list[Callable[[], object]]] = {
         "R601": [lambda: limit_cycles(system, "gear.tork", "gear.wind")],
-        "R609": [lambda: lw.linear.dead_zone_gain([0.0], 1.0)],
+        "R609": [lambda: dead_zone_gain([0.0], 1.0)],
         "R610": [lambda: limit_cycles(stable, "gear.torque", "gear.wind")],
         "R611": [lambda: limit_cycles(joint_drive(damping=0.0), "gear.torque", "gear.wind")],
         "R613": [

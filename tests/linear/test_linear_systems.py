@@ -11,6 +11,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.blocks import Block, Delay, Hold, Ticks, WhiteNoise
+from linkwright.linear.linearization import LinearModel
 from linkwright.system import System
 from tests.seeds import cases
 from tests.support.late import Late
@@ -47,7 +48,7 @@ def run_over_a_period(
     return found | {f"output {n}": run[n][0] for n in outputs}
 
 
-def assert_like_runs(system: System, step: float, tolerance: float) -> lw.LinearModel:
+def assert_like_runs(system: System, step: float, tolerance: float) -> LinearModel:
     """Compare all four matrices with differences of runs."""
     model = lw.linearize(system)
     point = {n: model.point[n] for n in model.states}

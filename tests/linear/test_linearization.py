@@ -14,7 +14,8 @@ import linkwright as lw
 from linkwright.backends.kernel import compile as compile_kernel
 from linkwright.equations import derive
 from linkwright.equations.closure import Relations
-from linkwright.linear import linearize, linearize_along
+from linkwright.linear import linearize_along
+from linkwright.linear.linearization import linearize
 from linkwright.mechanism import Ball, Mechanism
 from linkwright.models import load_model
 from tests.seeds import cases

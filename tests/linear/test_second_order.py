@@ -12,7 +12,8 @@ from scipy.linalg import eigvals
 import linkwright as lw
 from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.linear import linearize, second_order
+from linkwright.linear import second_order
+from linkwright.linear.linearization import linearize
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 

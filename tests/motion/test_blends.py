@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.algebra import Expr, constant, cos, sin, symbol
 from linkwright.algebra.triples import Quaternion
-from linkwright.motion import blended, pose_transform
-from linkwright.motion.blends import turned
+from linkwright.motion import blended
+from linkwright.motion.blends import pose_transform, turned
 from linkwright.motion.chains.legs import Share
 from linkwright.motion.chains.paths import Anchor, both_paths, on_path, planned_path
 from linkwright.motion.chains.poses import (

@@ -14,7 +14,6 @@ from linkwright.algebra import Expr, evaluate_all, symbol
 from linkwright.blocks import Block
 from linkwright.motion import (
     Limits,
-    MotionError,
     Sines,
     Trajectory,
     blended,
@@ -27,6 +26,7 @@ from linkwright.motion import (
     via_points,
 )
 from linkwright.motion.blends import turn, turned
+from linkwright.motion.trajectory import MotionError
 from linkwright.program import program
 from tests.support.late import Late
 

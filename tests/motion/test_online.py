@@ -11,8 +11,9 @@ import ruckig
 from numpy.typing import NDArray
 
 import linkwright as lw
-from linkwright.motion import Limits, MotionError, online
+from linkwright.motion import Limits, online
 from linkwright.motion.plans import PLAN, evaluation, planning
+from linkwright.motion.trajectory import MotionError
 from linkwright.system.controllers import controller_phases
 from tests.backends.test_firmware import Firmware
 from tests.seeds import cases, seldom

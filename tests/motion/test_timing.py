@@ -12,15 +12,15 @@ import pytest
 import linkwright as lw
 from linkwright.motion import (
     Limits,
-    MotionError,
     Trajectory,
     point_to_point,
     slowing,
     through,
     time_optimal,
     time_optimal_batch,
-    voltage_line,
 )
+from linkwright.motion.limits import voltage_line
+from linkwright.motion.trajectory import MotionError
 
 MASS = 2.0
 

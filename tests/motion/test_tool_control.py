@@ -10,16 +10,9 @@ import pytest
 
 import linkwright as lw
 from linkwright.formats.robot.description import Description, Link, LinkJoint, NamedFrame, Place
-from linkwright.motion import (
-    Dwell,
-    Follow,
-    MotionError,
-    Move,
-    TaskSegment,
-    ToolLine,
-    point_to_point,
-)
+from linkwright.motion import Dwell, Follow, Move, TaskSegment, ToolLine, point_to_point
 from linkwright.motion.task_parts import Part
+from linkwright.motion.trajectory import MotionError
 from linkwright.robots import Robot
 from linkwright.robots.ik import pseudo_inverse
 from tests.seeds import cases, seldom

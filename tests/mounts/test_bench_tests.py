@@ -11,7 +11,8 @@ import pytest
 
 from linkwright.base.errors import Error
 from linkwright.cli import main
-from linkwright.mounts import BalanceErrors, bench_test, horizon_sweep
+from linkwright.mounts import bench_test, horizon_sweep
+from linkwright.mounts.bench_tests import BalanceErrors
 from tests.support.shared import robot
 
 HELD = 100 * 9.81 * 0.25  # the antenna's center is 0.25 m above the axis of tilt

@@ -12,8 +12,8 @@ import pytest
 from linkwright.base.errors import Error
 from linkwright.cli import main
 from linkwright.motion import Sines
-from linkwright.mounts import compare_deck, report_ship
-from linkwright.mounts.ships import Ship
+from linkwright.mounts import compare_deck
+from linkwright.mounts.ships import Ship, report_ship
 from tests.support.shared import model, robot
 
 

@@ -10,20 +10,19 @@ import pytest
 import linkwright as lw
 from linkwright.motion.trajectory import through
 from linkwright.mounts import (
-    Keyholes,
     Orbit,
-    Pass,
-    ShapingError,
     Site,
     compare_mounts,
     keyhole_passage,
-    machine_axes,
     mount_axes,
     serial_axes,
     shape_path,
 )
 from linkwright.mounts.axes import SerialAxes, ThreeAxes, rate_limited
-from linkwright.mounts.keyholes import between
+from linkwright.mounts.keyholes import Keyholes, between
+from linkwright.mounts.machines import machine_axes
+from linkwright.mounts.passes import Pass
+from linkwright.mounts.shaping import ShapingError
 from tests.seeds import seldom
 
 SPEED, BEAM = math.radians(5.0), math.radians(0.8)

@@ -10,9 +10,10 @@ import pytest
 
 from linkwright.base.errors import Error
 from linkwright.cli import main
-from linkwright.mounts import MountComparison, mount_study, rank_mounts, study_mounts, sweep_report
-from linkwright.mounts.comparison_page import MOUNTS
-from linkwright.mounts.ranking import _places
+from linkwright.mounts import study_mounts
+from linkwright.mounts.comparison_page import MOUNTS, MountComparison
+from linkwright.mounts.ranking import _places, mount_study, rank_mounts
+from linkwright.mounts.sweeps import sweep_report
 from tests.seeds import seldom
 
 

@@ -10,7 +10,8 @@ import pytest
 from linkwright.algebra import evaluate, evaluate_all
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.evaluation import all_values
-from linkwright.mounts import HorizonSweep, horizon_sweep, sweep_report
+from linkwright.mounts import horizon_sweep
+from linkwright.mounts.sweeps import HorizonSweep, sweep_report
 from linkwright.parallel import Counterweight, ErrorBudget, ErrorSource, counterbalance
 from linkwright.robots import Robot, closed
 from tests.seeds import cases

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.mounts import Orbit, Pass, Passes, Site
+from linkwright.mounts import Orbit, Site
 from linkwright.mounts.earth import refraction, sidereal_angle
 from linkwright.mounts.element_files import parse_orbits
-from linkwright.mounts.passes import find_passes
+from linkwright.mounts.passes import Pass, Passes, find_passes
 
 LEO = Orbit("LEO", 25544, 60500, 1234.5, 51.64, 120.0, 0.0007, 90.0, 270.0, 15.5, 2e-5)
 SITE = Site(-43.52, 172.58, 20.0)

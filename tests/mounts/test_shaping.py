@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from linkwright.motion.trajectory import Trajectory, through
-from linkwright.mounts import ShapedPath, ShapingError, shape_path, track_pass
+from linkwright.mounts import shape_path, track_pass
+from linkwright.mounts.shaping import ShapedPath, ShapingError
 from linkwright.simulation import simulate
 from tests.seeds import seeds
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.mounts import ReportOrbit, Site, sun_direction, sun_path
+from linkwright.mounts import ReportOrbit, Site, sun_path
+from linkwright.mounts.sun import sun_direction
 
 SITE = Site(-43.52, 172.58, 20.0)
 

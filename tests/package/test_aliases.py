@@ -19,20 +19,27 @@ ROOT = Path(__file__).resolve().parents[2]
 _WALK = """
 import warnings
 from importlib import import_module
+from types import ModuleType
+import linkwright
 from linkwright.base.aliases import NAMES
 for old, new in NAMES.items():
-    room, _, name = f"linkwright.{old}".rpartition(".")
+    room, _, name = old.rpartition(".")
+    owner = getattr(linkwright, room) if room else linkwright
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
-        value = getattr(import_module(room), name)
-        assert getattr(import_module(room), name) is value
+        value = getattr(owner, name)
+        assert getattr(owner, name) is value
+    assert name not in dir(owner), old
+    place = f"linkwright.{new.replace(':', '.')}".removesuffix(".")
+    home, _, now = place.rpartition(".")
+    home = home if ":" in new else home.replace("linkwright.drives", "linkwright.elements.drives")
+    assert value is getattr(import_module(home), now), old
+    if not given and isinstance(value, ModuleType):
+        continue  # it was imported by its name
     (warning,) = given
     assert warning.category is DeprecationWarning, old
-    assert f"linkwright.{new.replace(':', '.')};" in str(warning.message), old
+    assert f"{place};" in str(warning.message), old
     assert warning.filename == "<string>", old
-    home, _, now = f"linkwright.{new.replace(':', '.')}".rpartition(".")
-    assert value is getattr(import_module(home), now), old
-    assert name not in dir(import_module(room)), old
 print(len(NAMES))
 """
 
@@ -45,16 +52,21 @@ def test_every_old_name_leads_to_the_new_one_and_warns_once() -> None:
 def test_no_old_name_is_a_new_one() -> None:
     assert set(NAMES) & set(NAMES.values()) == set()
     for old, new in NAMES.items():
-        room, _, name = f"linkwright.{old}".rpartition(".")
-        assert name not in importlib.import_module(room).__all__
+        room, _, name = old.rpartition(".")
+        assert name not in (getattr(lw, room) if room else lw).__all__
         if ":" not in new:  # the new one is public
-            room, _, name = f"linkwright.{new}".rpartition(".")
-            assert name in importlib.import_module(room).__all__
+            room, _, name = new.rpartition(".")
+            assert name in (getattr(lw, room) if room else lw).__all__
 
 
 def test_an_old_room_knows_names_that_have_changed_since() -> None:
+    analysis = importlib.import_module("linkwright.analysis")
     with pytest.warns(DeprecationWarning, match=r"linkwright\.linear\.open_loop"):
-        assert attrgetter("analysis.opened")(lw) is lw.linear.open_loop
+        assert attrgetter("opened")(analysis) is lw.linear.open_loop
+    with pytest.warns(DeprecationWarning, match=r"linkwright\.linearize"):
+        assert attrgetter("linearize")(analysis) is lw.linearize
+    with pytest.warns(DeprecationWarning, match=r"linkwright\.LinearModel"):
+        assert isinstance(attrgetter("LinearModel")(analysis), type)
 
 
 def test_the_page_is_made_from_the_table() -> None:

@@ -230,7 +230,7 @@ def _public() -> Iterator[tuple[str, Callable[[], Any]]]:
                 continue
             if inspect.isfunction(inspect.getattr_static(owner, name)):
                 yield f"{owner.__name__}.{name}", partial(_method, make, name)
-    for name in ("Field", "Record", "Register", "RegisterWindow", "Interrupts", "InterruptClaim"):
+    for name in ("Field", "Record", "Register", "RegisterWindow", "Interrupts"):
         yield f"windows.{name}", partial(getattr, lw.windows, name)
     window = lw.windows.Window.in_memory(lw.windows.Record("r", lw.windows.Field("q")))
     for name in ("create", "open", "in_memory", "write", "wait"):

@@ -13,6 +13,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import linkwright as lw
+from linkwright.backends.kernel import Kernel
 from linkwright.backends.llvm import compile as compile_module
 from linkwright.program import program
 from linkwright.simulation.native.session import Session
@@ -22,7 +23,7 @@ from linkwright.system.phases import Tick
 BACKENDS = ("llvm", "c", "python")
 
 
-def doubled(backend: str, shape: tuple[int, ...] = (2, 2)) -> lw.Kernel:
+def doubled(backend: str, shape: tuple[int, ...] = (2, 2)) -> Kernel:
     names = " ".join(f"x{k}" for k in range(int(np.prod(shape))))
     x = np.array(lw.symbols(names, "coordinate"), dtype=object).reshape(shape).tolist()
     twice = np.array(x, dtype=object) * 2

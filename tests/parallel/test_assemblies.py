@@ -18,8 +18,8 @@ from linkwright.homotopy.family import IMAGINARY, Family, residuals
 from linkwright.homotopy.squares import MobileError, squared
 from linkwright.homotopy.start_sets import Solutions, start_set
 from linkwright.homotopy.traces import is_complete
-from linkwright.parallel import Assemblies, find_assemblies
-from linkwright.parallel.assembly_modes import prepared
+from linkwright.parallel import find_assemblies
+from linkwright.parallel.assembly_modes import Assemblies, prepared
 from linkwright.parallel.polynomials import NotPolynomialError, polynomials
 from linkwright.parallel.resultants import closures, triangle_modes
 from tests.seeds import cases, seldom

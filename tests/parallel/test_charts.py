@@ -20,10 +20,11 @@ import linkwright as lw
 from linkwright.base.errors import Error
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.mechanism import Mechanism, Universal
-from linkwright.parallel import Chart, chart
+from linkwright.parallel import chart
 from linkwright.parallel.chart_engine import CAUSES, NO_SOLUTION, ChartEngine
 from linkwright.parallel.chart_parts import _KeptPart, computed_parts
 from linkwright.parallel.chart_space import chart_space
+from linkwright.parallel.charts import Chart
 from linkwright.parallel.machine_rates import machine_rates
 from tests.seeds import seldom
 from tests.support.closed_loop_machines import arm_angles, directions, five_bar, rotary_mount

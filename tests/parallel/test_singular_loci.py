@@ -11,7 +11,8 @@ from scipy.optimize import brentq, minimize_scalar
 
 import linkwright as lw
 from linkwright import Mechanism
-from linkwright.parallel import Locus, singular_loci, singularity
+from linkwright.parallel import singular_loci, singularity
+from linkwright.parallel.loci import Locus
 from tests.support.closed_loop_machines import L, R, circle, truss_mount
 
 Array = NDArray[np.float64]

@@ -10,6 +10,7 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.formats.text.files import read_model
+from linkwright.recording.plot_format import PlotFormat
 from linkwright.recording.plots import figure
 
 T = np.linspace(0, 1, 11)
@@ -68,7 +69,7 @@ def test_the_order_of_a_text_model_does_not_matter(tmp_path: Path) -> None:
 def test_a_plot_has_marks_smooth_curves_scales_and_labels() -> None:
     """Check 49: symbol frequency, smoothing, manual scales, ticks, labels, legend."""
     made = recording(a=("m", "", np.sin(9 * T)), b=("m", "", np.cos(9 * T)))
-    layout = lw.PlotFormat(
+    layout = PlotFormat(
         symbols=5, smooth=True, x_limits=(0.0, 2.0), y_limits=(-2.0, 2.0), x_step=0.5, y_step=1.0,
         x_label="seconds", y_label="height", legend=False,
     )  # fmt: skip
@@ -105,7 +106,7 @@ def test_more_than_five_thousand_points_are_one_line_without_gaps() -> None:
 def test_a_loop_is_smooth_too() -> None:
     turn = np.linspace(0, 2 * np.pi, 11)
     made = recording(x=("m", "", np.cos(turn)), y=("m", "", np.sin(turn)))
-    (ax,) = figure([made], ["y"], vs="x", layout=lw.PlotFormat(smooth=True)).axes
+    (ax,) = figure([made], ["y"], vs="x", layout=PlotFormat(smooth=True)).axes
     (line,) = ax.lines
     radius = np.hypot(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()))
     assert np.abs(radius - 1).max() < 0.03
@@ -119,7 +120,7 @@ def test_page_axes_and_logo_are_where_they_should_be(tmp_path: Path) -> None:
     matplotlib.image.imsave(logo, np.zeros((10, 20, 3)))
     made = recording(a=("m", "", T), b=("N", "", T))
     made.save(tmp_path / "run.csv")
-    layout = lw.PlotFormat(
+    layout = PlotFormat(
         page=(10.0, 8.0), origin=(1.5, 1.0), axes=(8.0, 6.0), logo=logo, logo_at=(0.2, 7.2)
     )
     drawing = figure([made], layout=layout)

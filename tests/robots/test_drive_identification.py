@@ -16,8 +16,9 @@ from linkwright.blocks import Block
 from linkwright.cli import main
 from linkwright.formats.catalog.reader import parse_catalog, read_catalog
 from linkwright.recording import Channel, Recording
-from linkwright.robots.identification import DriveFit, fit_drive
+from linkwright.robots.identification import fit_drive
 from linkwright.robots.identification.balances import CHANNELS, first_values
+from linkwright.robots.identification.drives import DriveFit
 from linkwright.robots.identification.likelihood import IdentificationError
 from tests.seeds import seldom
 

@@ -14,7 +14,8 @@ import linkwright as lw
 from linkwright.base.errors import InputError, ShapeError
 from linkwright.formats.robot.description import Description
 from linkwright.formats.urdf import read_urdf
-from linkwright.robots.identification import Excitation, estimate, excite, with_estimate
+from linkwright.robots.identification import estimate, excite, with_estimate
+from linkwright.robots.identification.excitation import Excitation
 from linkwright.robots.identification.physical import best_physical, pseudo_inertia
 from tests.seeds import seldom
 

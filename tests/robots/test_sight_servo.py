@@ -10,6 +10,11 @@ import pytest
 
 import linkwright as lw
 from linkwright import control, elements
+from linkwright.control.visual_interaction import (
+    moment_interaction,
+    place_interaction,
+    point_interaction,
+)
 
 STEP = 1e-6
 
@@ -64,9 +69,7 @@ def test_every_entry_of_a_point_is_that_of_finite_differences(
     points = np.array([place])
     found = rates(lambda p: (p[0, 0] / p[0, 2], p[0, 1] / p[0, 2]), points)
     x, y, z = place
-    np.testing.assert_allclose(
-        control.point_interaction(x / z, y / z, z), found, rtol=1e-7, atol=1e-8
-    )
+    np.testing.assert_allclose(point_interaction(x / z, y / z, z), found, rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize("normal", [(0.0, 0.0, 1.0), (0.3, -0.2, 1.0)])
@@ -79,7 +82,7 @@ def test_every_entry_of_moments_is_that_of_finite_differences(
     found = rates(lambda p: [polygon_moments(p)[o] for o in orders], points)
     for row, order in zip(found, orders, strict=True):
         np.testing.assert_allclose(
-            control.moment_interaction(known, order, plane), row, rtol=1e-5, atol=1e-10
+            moment_interaction(known, order, plane), row, rtol=1e-5, atol=1e-10
         )
 
     def place(p: np.ndarray) -> list[float]:
@@ -93,7 +96,7 @@ def test_every_entry_of_moments_is_that_of_finite_differences(
         known[1, 1] / known[0, 0] - x * y,
         known[0, 2] / known[0, 0] - y * y,
     ]
-    mine = control.place_interaction(x, y, math.sqrt(0.03 / known[0, 0]), variance, plane)
+    mine = place_interaction(x, y, math.sqrt(0.03 / known[0, 0]), variance, plane)
     np.testing.assert_allclose(mine, rates(place, points), rtol=1e-5, atol=1e-8)
 
 

@@ -12,23 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 import linkwright as lw
 from linkwright.control.joints import driven_joints
 from linkwright.mechanism import mechanism_of
-from linkwright.sampling import (
-    Answers,
-    Bernoulli,
-    Distribution,
-    Loop,
-    Mixture,
-    RandomHold,
-    SampleStream,
-    Uniform,
-    UnitCurve,
-    bernoulli_range,
-    switching_bounds,
-)
-from linkwright.sampling.answers import expectations
+from linkwright.sampling import Bernoulli, Loop, Mixture, Uniform, switching_bounds
+from linkwright.sampling.answers import Answers, expectations
 from linkwright.sampling.contraction import best_transform, log_norms
+from linkwright.sampling.designs import UnitCurve, bernoulli_range
+from linkwright.sampling.distributions import Distribution
+from linkwright.sampling.holds import RandomHold
 from linkwright.sampling.mean_square import radius
 from linkwright.sampling.rate_files import read_loop
+from linkwright.sampling.streams import SampleStream
 from tests.seeds import cases, seldom
 
 Array = NDArray[np.float64]

@@ -14,28 +14,25 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.recording import Channel, Recording
 from linkwright.sampling import (
-    DISTRIBUTIONS,
-    Answers,
     Bernoulli,
     Delayed,
-    Distribution,
     Loop,
     Lost,
     Markov,
     Mixture,
     Recorded,
-    SampleStream,
     Uniform,
     certify,
     random_runs,
     rate_map,
     read_loop,
-    stream_of,
     switching_bounds,
 )
-from linkwright.sampling.answers import expectations, expected_cost
+from linkwright.sampling.answers import Answers, expectations, expected_cost
+from linkwright.sampling.distributions import DISTRIBUTIONS, Distribution
 from linkwright.sampling.mean_square import chain_radius, radius
 from linkwright.sampling.regimes import Arrivals
+from linkwright.sampling.streams import SampleStream, stream_of
 from linkwright.server.clocks import SECOND
 from linkwright.server.coordinator import Coordinator, Observation
 from tests.seeds import cases

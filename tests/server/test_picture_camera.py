@@ -14,14 +14,8 @@ from scipy import ndimage
 
 from linkwright.base.errors import Error, InputError
 from linkwright.base.rotations import quaternion_matrix
-from linkwright.elements import (
-    adaptive_threshold,
-    best_level,
-    edges,
-    find_regions,
-    read_picture,
-    threshold,
-)
+from linkwright.elements import adaptive_threshold, find_regions, read_picture, threshold
+from linkwright.elements.picture_processing import best_level, edges
 from linkwright.server import picture_camera
 from linkwright.server.cell_file import read_cell
 from linkwright.server.picture_camera import (

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.server.access import Client
 from linkwright.server.clocks import SECOND
 from linkwright.server.coordinator.host import CoordinatorHost, FaceTaker
 from linkwright.server.coordinator.motions import MotionModel
@@ -28,6 +29,7 @@ from linkwright.server.face import RefusedError
 from linkwright.server.host import CellHost
 from linkwright.server.network import open_session
 from linkwright.server.registry import VARIABLE
+from linkwright.server.sensors import SensorNode, merged
 from tests.support.server_certificates import Authority
 from tests.support.server_faces import ToyCell
 
@@ -85,16 +87,16 @@ def test_a_camera_errs_as_much_as_it_says(kind: str) -> None:
 
 
 def test_a_node_says_the_same_again() -> None:
-    def nodes() -> list[lw.server.SensorNode]:
+    def nodes() -> list[SensorNode]:
         return [
             lw.server.camera(conveyor, ABOVE, label="conveyor", seed=1),
             lw.server.tracker(conveyor, label="conveyor", seed=2),
             lw.server.force_sensor(lambda t: (0, 0, -9.81 * t, 0, 0, 0), rate=100, seed=3),
         ]
 
-    first = lw.server.merged(nodes(), 0.5)
-    assert first == lw.server.merged(nodes(), 0.5)
-    assert first != lw.server.merged([lw.server.camera(conveyor, ABOVE, seed=2)], 0.5)
+    first = merged(nodes(), 0.5)
+    assert first == merged(nodes(), 0.5)
+    assert first != merged([lw.server.camera(conveyor, ABOVE, seed=2)], 0.5)
     assert {one.kind for one in first} == {"pose", "wrench"}
     assert sum(one.source == "tracker" for one in first) == 125
 
@@ -268,7 +270,7 @@ def test_the_example_names_the_camera_that_was_knocked(capsys: pytest.CaptureFix
 def test_beyond_loopback_only_named_sensors_are_heard(toy: ToyCell, tmp_path: Path) -> None:
     """TLS, and a right to sense: who may only look says nothing, and nobody in another's name."""
     authority = Authority(tmp_path / "ours")
-    clients = [lw.server.Client("eye", ["sense"]), lw.server.Client("guest", ["look"])]
+    clients = [Client("eye", ["sense"]), Client("guest", ["look"])]
     with CoordinatorHost(
         lw.server.Coordinator(),
         FaceTaker(toy),

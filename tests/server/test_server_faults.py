@@ -34,7 +34,7 @@ from linkwright.server.recorded import whole_session
 from linkwright.server.registry import VARIABLE
 from linkwright.server.running import RunningCell
 from linkwright.simulation.pacing import PacedLoop
-from linkwright.windows import Frame
+from linkwright.windows.records import Frame
 from tests.seeds import cases
 from tests.support.faulty_link import FaultyLink
 from tests.support.server_faces import ToyCell

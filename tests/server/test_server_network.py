@@ -39,7 +39,7 @@ from linkwright.server.messages import (
 from linkwright.server.network import Endpoint, open_session
 from linkwright.server.registry import VARIABLE, CellEntry, Running, running_cell, running_cells
 from linkwright.server.verbs import check_command
-from linkwright.windows import Frame
+from linkwright.windows.records import Frame
 from tests.support.server_faces import ToyCell, face_of
 
 SILENCE = 2.0  # s, long: these tests may run on a machine that is busy

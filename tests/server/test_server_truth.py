@@ -19,7 +19,7 @@ from linkwright.server.face import LIVES, Command
 from linkwright.server.hand import ArmHand, StoppedError, _pose as numbers_of
 from linkwright.server.messages import command_of, command_record, describe, described
 from linkwright.server.virtual import VirtualCell
-from linkwright.windows import Frame
+from linkwright.windows.records import Frame
 from tests.seeds import cases, seeds
 from tests.support.cells import puma_text
 

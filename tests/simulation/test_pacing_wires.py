@@ -17,7 +17,8 @@ from linkwright.simulation.pacing import PacedLoop, Reads, Writes, replay
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
-from linkwright.windows import Field, Record, Wire, WireCounts
+from linkwright.windows import Field, Record, Wire
+from linkwright.windows.wire import WireCounts
 
 pytestmark = pytest.mark.realtime
 

@@ -16,7 +16,8 @@ from linkwright.cli import main
 from linkwright.motion.task_parts import Dwell, Follow, Move, ToolLine
 from linkwright.motion.trajectory import point_to_point, through
 from linkwright.mounts.closed_forms import Jacks, jack_lengths
-from linkwright.sizing import Requirement, require, size
+from linkwright.sizing import require, size
+from linkwright.sizing.requirements import Requirement
 from tests.seeds import seldom
 from tests.support.shared import robot
 

@@ -25,7 +25,7 @@ from linkwright.formats.robot.description import (
 from linkwright.motion import Move, TaskSegment, ToolLine, cycles
 from linkwright.motion.task_parts import Part
 from linkwright.robots import Robot
-from linkwright.sizing import Requirement
+from linkwright.sizing.requirements import Requirement
 from linkwright.sizing.requirements.listing import (
     dynamics_listing,
     motion_listing,

@@ -24,7 +24,8 @@ from linkwright.recording.document import (
     typeset,
     verdict,
 )
-from linkwright.sizing import Requirement, Sizing
+from linkwright.sizing.choice import Sizing
+from linkwright.sizing.requirements import Requirement
 from tests.seeds import seldom
 from tests.support.chromium import opened
 from tests.support.shared import robot

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.motion import Dwell, MotionError, Move, TaskSegment, ToolLine
+from linkwright.motion import Dwell, Move, TaskSegment, ToolLine
 from linkwright.motion.task_parts import Part
-from linkwright.sizing import Requirement
+from linkwright.motion.trajectory import MotionError
+from linkwright.sizing.requirements import Requirement
 from linkwright.sizing.requirements.worst import _affine, largest_quadratic
 from tests.support.shared import robot
 

@@ -10,7 +10,8 @@ from typing import Any, Self
 
 from linkwright.server.face import LIVES, ArmFace, Command
 from linkwright.server.verbs import check_command
-from linkwright.windows import Field, Frame, Record
+from linkwright.windows import Field, Record
+from linkwright.windows.records import Frame
 
 CAUSES = ("none", "silence", "stop", "halt")
 

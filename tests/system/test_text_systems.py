@@ -21,12 +21,16 @@ import linkwright as lw
 from linkwright import control, drives, elements, motion
 from linkwright.blocks import BLOCKS, Block, Element, Sampled, Ticks, sampled
 from linkwright.cli import main
+from linkwright.control.registry import CONTROLLERS
+from linkwright.elements.drives.registry import DRIVES
+from linkwright.elements.registry import ELEMENTS
 from linkwright.formats.text.check import check_model
 from linkwright.formats.text.custom_members import CUSTOM
 from linkwright.formats.text.document import ModelError, parse_model
 from linkwright.formats.text.files import read_any
 from linkwright.formats.text.members import MAKERS, arguments, record_of
 from linkwright.models import load_model
+from linkwright.motion.registry import MOTIONS
 from linkwright.scene.motions import open_motion
 from linkwright.scene.previews import PreviewOptions
 from linkwright.simulation.native.stored import to_data
@@ -174,10 +178,8 @@ def test_every_kind_of_member_is_the_same_from_its_text(name: str) -> None:
 
 
 def test_the_kinds_are_those_of_the_registries() -> None:
-    kinds = {
-        kind.name for kind in (*elements.ELEMENTS, *control.CONTROLLERS, *BLOCKS, *drives.DRIVES)
-    }
-    assert {*MAKERS} == kinds | {maker.__name__ for maker in motion.MOTIONS}
+    kinds = {kind.name for kind in (*ELEMENTS, *CONTROLLERS, *BLOCKS, *DRIVES)}
+    assert {*MAKERS} == kinds | {maker.__name__ for maker in MOTIONS}
     assert {*MAKERS} == {*KINDS, *MORE}
 
 

@@ -11,7 +11,7 @@ import linkwright.linear
 import linkwright.parallel
 import linkwright.sampling
 import linkwright.sizing
-from linkwright.base.aliases import NAMES
+from linkwright.base.aliases import renamed
 
 _ROOMS = ("linear", "parallel", "sizing", "sampling", "contact")
 __all__: list[str] = []
@@ -20,9 +20,11 @@ __all__: list[str] = []
 def __getattr__(name: str) -> Any:
     for room in _ROOMS:
         module = getattr(linkwright, room)
-        new = NAMES.get(f"{room}.{name}", f"{room}.{name}").partition(".")[2]
-        if name == room or new in module.__all__:
-            place = f"linkwright.{room}" if name == room else f"linkwright.{room}.{new}"
+        place = f"linkwright.{room}" if name == room else f"linkwright.{room}.{name}"
+        if name == room or name in module.__all__:
             warn(f"linkwright.analysis.{name} is {place} now", DeprecationWarning, stacklevel=2)
-            return module if name == room else getattr(module, new)
+            return module if name == room else getattr(module, name)
+        value = renamed(f"linkwright.{room}", name)
+        if value is not None:
+            return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

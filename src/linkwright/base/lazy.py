@@ -27,14 +27,14 @@ class Later:
 
 
 def named(place: str) -> Any:
-    """Return what stands in a module that is imported for it, `module:name`.
+    """Return what stands in a module that is imported for it, `module:name`; `module:` is itself.
 
     >>> named("math:sqrt")(4.0)
     2.0
     """
     module, _, name = place.partition(":")
     with importing:
-        return getattr(import_module(module), name)
+        return getattr(import_module(module), name) if name else import_module(module)
 
 
 def later(place: str) -> Callable[..., Any]:
@@ -113,7 +113,7 @@ def attach(
     from where it is imported on first use.
 
     >>> attach("linkwright.windows", import_module("linkwright.windows").__file__)[2][:2]
-    ['InterruptClaim', 'Interrupts']
+    ['Interrupts', 'Field']
     """
     homes = stub_names(Path(file).with_suffix(".pyi"))
     module = sys.modules[package]
@@ -121,6 +121,8 @@ def attach(
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
+            if Path(file).with_name(name).joinpath("__init__.pyi").exists():  # a room in this one
+                return import_module(f"{package}.{name}")
             from linkwright.base.aliases import renamed
 
             value = renamed(package, name)

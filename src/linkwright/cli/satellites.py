@@ -10,7 +10,8 @@ import typer
 from linkwright.cli.options import option
 
 if TYPE_CHECKING:
-    from linkwright.mounts import Passes, Site
+    from linkwright.mounts import Site
+    from linkwright.mounts.passes import Passes
 
 Elements = Annotated[
     Path,

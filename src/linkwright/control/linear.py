@@ -26,7 +26,7 @@ Weights = float | Sequence[float] | Mapping[str, float] | Array
 
 
 class Linear(Protocol):
-    """A linear model about an operating point, such as `linkwright.LinearModel`."""
+    """A linear model about an operating point, such as `linkwright.linearize` gives."""
 
     @property
     def a(self) -> Array:
@@ -325,7 +325,7 @@ class LQR(StateFeedback):
     the operating point of coordinates.
 
     >>> from linkwright.mechanism import Mechanism
-    >>> from linkwright.linear import linearize
+    >>> from linkwright.linear.linearization import linearize
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=1)
     >>> f = m.force("push", m.input("F"), at=b, along="x")
@@ -384,7 +384,7 @@ class Observer(StateSpace):
     operating point; `y` gives the deviations of the states.
 
     >>> from linkwright.mechanism import Mechanism
-    >>> from linkwright.linear import linearize
+    >>> from linkwright.linear.linearization import linearize
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=1)
     >>> f = m.force("push", m.input("F"), at=b, along="x")

@@ -1,19 +1,13 @@
-from linkwright.elements import drives as drives
 from linkwright.elements.camera import PinholeCamera as PinholeCamera
 from linkwright.elements.camera_calibration import (
-    PixelScale as PixelScale,
     calibrate_scale as calibrate_scale,
-    depth_from_area as depth_from_area,
 )
 from linkwright.elements.camera_drawing import PictureMaker as PictureMaker
-from linkwright.elements.camera_gaps import ViewGap as ViewGap, view_gaps as view_gaps
+from linkwright.elements.camera_gaps import view_gaps as view_gaps
 from linkwright.elements.camera_regions import (
-    PictureRegion as PictureRegion,
     find_regions as find_regions,
-    nearest_region as nearest_region,
 )
 from linkwright.elements.camera_targets import (
-    CameraTarget as CameraTarget,
     DiscTarget as DiscTarget,
     PolygonTarget as PolygonTarget,
 )
@@ -24,12 +18,9 @@ from linkwright.elements.friction import Friction as Friction, LuGre as LuGre
 from linkwright.elements.muscle import Muscle as Muscle
 from linkwright.elements.picture_processing import (
     adaptive_threshold as adaptive_threshold,
-    best_level as best_level,
-    edges as edges,
     read_picture as read_picture,
     threshold as threshold,
 )
-from linkwright.elements.registry import ELEMENTS as ELEMENTS
 from linkwright.elements.round_contact import RoundContact as RoundContact
 from linkwright.elements.sensors import Encoder as Encoder, ForceTorque as ForceTorque, Imu as Imu
 from linkwright.elements.springs import JointSpring as JointSpring, Spring as Spring, Stop as Stop
@@ -40,18 +31,15 @@ from linkwright.elements.surfaces import (
     HeightField as HeightField,
     Plane as Plane,
     SphereSurface as SphereSurface,
-    Surface as Surface,
     Wave as Wave,
 )
 from linkwright.elements.tire_laws import (
     LinearTire as LinearTire,
     MagicFormula as MagicFormula,
     TableTire as TableTire,
-    TireLaw as TireLaw,
 )
 from linkwright.elements.tires import Tire as Tire
 from linkwright.elements.tool_weight import (
-    ToolWeight as ToolWeight,
     WeightCompensation as WeightCompensation,
     identify_tool_weight as identify_tool_weight,
 )

@@ -5,4 +5,4 @@ from linkwright.grasp.hand import (
     three_finger_hand as three_finger_hand,
 )
 from linkwright.grasp.objects import GraspObject as GraspObject, grasp_object as grasp_object
-from linkwright.grasp.planning import PlannedGrasps as PlannedGrasps, plan_grasps as plan_grasps
+from linkwright.grasp.planning import plan_grasps as plan_grasps

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from linkwright.base.checks import checked
-from linkwright.elements.drives import Chain, DriveError
+from linkwright.elements.drives import Chain
 from linkwright.elements.drives.matrices import ChainMatrices
+from linkwright.elements.drives.parts import DriveError
 from linkwright.recording import Recording
 
 TITLES = {

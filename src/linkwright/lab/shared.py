@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 
-from linkwright.windows import HEAD, MULTIPLIER, Record
-from linkwright.windows.records import MAGIC, VERSION
+from linkwright.windows import Record
+from linkwright.windows.records import HEAD, MAGIC, MULTIPLIER, VERSION
 
 _TYPES = {
     "f64": "double", "f32": "float",

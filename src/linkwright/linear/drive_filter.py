@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from linkwright.algebra import Expr
 from linkwright.base.errors import suggestion
 from linkwright.control.kalman_filter import KalmanFilter
-from linkwright.elements.drives import Chain, DriveError
+from linkwright.elements.drives import Chain
 from linkwright.elements.drives.matrices import ChainMatrices
+from linkwright.elements.drives.parts import DriveError
 from linkwright.system import System
 
 

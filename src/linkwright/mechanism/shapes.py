@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 from linkwright.base.errors import InputError, nearest
 from linkwright.base.reprs import brief
 
-__all__ = ["COLORS", "Box", "Capsule", "Cylinder", "Mesh", "Shape", "Sphere"]
+__all__ = ["Box", "Capsule", "Cylinder", "Mesh", "Sphere"]
 
 Color: TypeAlias = tuple[float, float, float, float]
 

@@ -83,7 +83,7 @@ class DeckComparison:
         ashore: what joints carry without the ship.
         at_sea: what they carry with it.
 
-    >>> from linkwright.mounts import report_ship
+    >>> from linkwright.mounts.ships import report_ship
     >>> found = compare_deck(
     ...     "mount-alt-az", (1, 0, 0.2), [0.0, 2.5], report_ship(stabilized=True)
     ... )
@@ -211,7 +211,7 @@ def compare_deck(
         times: s.
         ship: that carries the mount.
 
-    >>> from linkwright.mounts import report_ship
+    >>> from linkwright.mounts.ships import report_ship
     >>> found = compare_deck("mount-x-y", (1, 0, 1), [0.0, 2.5], report_ship(stabilized=True))
     >>> found.rows()[-1].ratio > 1
     True

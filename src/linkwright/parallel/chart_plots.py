@@ -39,7 +39,7 @@ _PAPER = {"facecolor": "#ffffff", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
 
 
 class DrawnPass(Protocol):
-    """What crosses the sky: a pass of a satellite (`linkwright.mounts.Pass`)."""
+    """What crosses the sky: a pass of a satellite (`linkwright.mounts.passes.Pass`)."""
 
     @property
     def culminates(self) -> float:

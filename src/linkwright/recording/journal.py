@@ -30,7 +30,8 @@ from linkwright.base.errors import InputError
 from linkwright.base.files import file_refused, flush_folder, try_lock
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
 from linkwright.recording.streams import Stream, StreamPart, changes_of, whole
-from linkwright.windows import HEAD, Field, Frame, Record, RecordError
+from linkwright.windows import Field, Record, RecordError
+from linkwright.windows.records import HEAD, Frame
 
 MAGIC = b"LINKWRIGHT JOURNAL 2\n"
 _BLOCK = 16 << 20  # bytes of a block of samples, about

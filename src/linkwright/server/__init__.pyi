@@ -1,4 +1,3 @@
-from linkwright.server.access import Client as Client
 from linkwright.server.client import TimedOutError as TimedOutError, connect as connect
 from linkwright.server.coordinator.core import Coordinator as Coordinator
 from linkwright.server.coordinator.host import coordinate as coordinate
@@ -8,15 +7,11 @@ from linkwright.server.coordinator.motions import (
     WrenchMotion as WrenchMotion,
 )
 from linkwright.server.coordinator.observations import Observation as Observation
-from linkwright.server.coordinator.world import FusionSettings as FusionSettings
 from linkwright.server.face import RefusedError as RefusedError
 from linkwright.server.hand import StoppedError as StoppedError
 from linkwright.server.joining import LostError as LostError
-from linkwright.server.network import Credentials as Credentials
 from linkwright.server.picture_camera import picture_camera as picture_camera
 from linkwright.server.sensors import (
-    SensorNode as SensorNode,
-    Sight as Sight,
     camera as camera,
     force_sensor as force_sensor,
     merged as merged,

@@ -21,7 +21,8 @@ from linkwright.server.face import ArmFace
 from linkwright.server.joining import LostError, answer_of, joined
 from linkwright.server.messages import CLOCK, CellDescription, described, unpack
 from linkwright.server.network import Endpoint, NetworkSession
-from linkwright.windows import Frame, RecordError
+from linkwright.windows import RecordError
+from linkwright.windows.records import Frame
 
 if TYPE_CHECKING:
     from linkwright.server.hand import ArmHand

@@ -36,7 +36,7 @@ from linkwright.server.cell_system import state_fields
 from linkwright.server.face import EXCITATIONS, LIVES, ArmFace, Command
 from linkwright.server.hand import ArmHand
 from linkwright.server.virtual import VirtualCell
-from linkwright.windows import Frame
+from linkwright.windows.records import Frame
 
 Array = NDArray[np.float64]
 _SETTLE, _MEASURE = 3, 5  # periods of a sine before it counts, and that count

@@ -17,7 +17,8 @@ from linkwright.simulation.hardware import LIVES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from linkwright.windows import Frame, Record
+    from linkwright.windows import Record
+    from linkwright.windows.records import Frame
 
 __all__ = ["LIVES", "ArmFace", "CellFace", "Command", "RefusedError"]
 

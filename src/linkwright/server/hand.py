@@ -36,7 +36,7 @@ from linkwright.server.messages import (
     unpack,
 )
 from linkwright.server.verbs import VERBS, motions
-from linkwright.windows import Frame
+from linkwright.windows.records import Frame
 
 Joints = ArrayLike | Mapping[str, float]
 """Numbers of joints: in their order, or by their names."""

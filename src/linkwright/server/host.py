@@ -36,7 +36,7 @@ from linkwright.server.messages import (
 )
 from linkwright.server.network import LOOPBACK, Credentials, Endpoint, open_session
 from linkwright.server.registry import CellEntry, Running
-from linkwright.windows import Frame
+from linkwright.windows.records import Frame
 
 SLOWEST = 1.0  # states a second that are offered at least
 _AFTER = 5e-5  # s that a tick takes until it shows

@@ -16,7 +16,8 @@ from pathlib import Path
 from linkwright.base.errors import Error
 from linkwright.server.access import check_name
 from linkwright.server.registry import runtime_folder
-from linkwright.windows import Field, Frame, Record, Window
+from linkwright.windows import Field, Record, Window
+from linkwright.windows.records import Frame
 
 ANSWERED = Record(
     "answered",

@@ -17,7 +17,8 @@ from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.base.files import parse_json
 from linkwright.server.face import LIVES, ArmFace, CellFace, Command, RefusedError
 from linkwright.server.verbs import VERBS
-from linkwright.windows import Field, Frame, Record, RecordError
+from linkwright.windows import Field, Record, RecordError
+from linkwright.windows.records import Frame
 
 PROTOCOL = 2
 """Number of this protocol; both sides must have the same."""

@@ -16,7 +16,8 @@ from linkwright.server.face import ArmFace, Command
 from linkwright.server.verbs import Inputs
 from linkwright.simulation.pacing import PacedLoop
 from linkwright.simulation.pacing.memory import COUNTED
-from linkwright.windows import HEAD, Field, Frame, Record
+from linkwright.windows import Field, Record
+from linkwright.windows.records import HEAD, Frame
 
 COUNTERS = (
     Field("cell.total"),

@@ -17,6 +17,7 @@ from linkwright.base.errors import InputError
 from linkwright.base.rotations import point_inertia
 from linkwright.blocks import Block
 from linkwright.elements import drives
+from linkwright.elements.drives.trains import Train
 from linkwright.formats.text.builder import build
 from linkwright.formats.text.from_mechanism import describe
 from linkwright.formats.text.tables import BodyTable
@@ -157,7 +158,7 @@ def _rating(found: Sizing, choice: DriveChoice) -> drives.Rating:
 
 def _believed(
     motor: drives.DC, train: drives.Rigid | drives.Elastic, kind: FilterKind
-) -> tuple[drives.DC, drives.Train]:
+) -> tuple[drives.DC, Train]:
     """Return motor and train as a filter has them: the winding as warm as where the run starts.
 
     A linear filter has no dry friction, gap or error of a gear. Linearized at rest they would damp
@@ -178,7 +179,7 @@ def _filter(
     found: Sizing,
     joint: str,
     kind: FilterKind,
-    parts: tuple[drives.DC, drives.Train, float],
+    parts: tuple[drives.DC, Train, float],
     servo: drives.Cascade,
     counts: float,
     start: float,

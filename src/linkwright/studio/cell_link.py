@@ -29,7 +29,7 @@ from linkwright.server.messages import described
 from linkwright.server.verbs import VERBS
 from linkwright.studio.jog import Jog
 from linkwright.studio.link import StudioLink
-from linkwright.windows import Frame
+from linkwright.windows.records import Frame
 
 Array = NDArray[np.float64]
 RATE = 100.0

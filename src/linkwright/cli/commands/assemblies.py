@@ -10,7 +10,7 @@ from linkwright.cli.options import Model, Set, Trust, open_model, option, own, r
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.parallel import Assemblies
+    from linkwright.parallel.assembly_modes import Assemblies
 
 FILE = "Values of the actuators from a file (.toml): a table \\[actuators], rad, m or with units."
 

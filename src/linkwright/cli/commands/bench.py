@@ -16,7 +16,7 @@ from linkwright.cli.options import Force, Model, Set, Trust, open_model, option,
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.mounts import BenchTest
+    from linkwright.mounts.bench_tests import BenchTest
 
 LOCK = "Where another actuator is held, as in arm1='20 deg' (repeatable)."
 MOVE = "The actuator that moves, and its places: arm3=0:120:20, in deg or m."

@@ -22,7 +22,7 @@ from linkwright.cli.options import (
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.parallel import Chart
+    from linkwright.parallel.charts import Chart
 
 AXES = ("azimuth=0:360:73", "zenith=0:120:61")
 OVER = (

@@ -16,7 +16,8 @@ from linkwright.cli.options import Force, option, own
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.mounts import HorizonSweep, MountComparison
+    from linkwright.mounts.comparison_page import MountComparison
+    from linkwright.mounts.sweeps import HorizonSweep
     from linkwright.robots import Robot
 
 HEAD = ("mount", "weights", "azimuth deg", "actuator", "effort", "unit")
@@ -49,8 +50,9 @@ def command(
       linkwright mount compare mount-2-rotary mount-prismatic --elevation 10 --table efforts.csv
       linkwright mount compare --antenna 150 -o compare.html
     """
-    from linkwright.mounts import horizon_sweep, study_mounts, sweep_report
+    from linkwright.mounts import horizon_sweep, study_mounts
     from linkwright.mounts.comparison_page import MOUNTS
+    from linkwright.mounts.sweeps import sweep_report
 
     if table is not None and table.suffix.lower() != ".csv":
         raise InputError(f"{table}: the efforts are a table", remedy="give a name in .csv")

@@ -16,7 +16,7 @@ from linkwright.cli.options import Force, Model, Set, Trust, open_model, option,
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.mounts import DeckComparison
+    from linkwright.mounts.deck_comparison import DeckComparison
 
 TOWARD = "Azimuth from x to y and elevation of the dish on its deck, deg."
 SHIP = "Default: the report's, of 10,000 tons, on a stabilized platform."
@@ -41,7 +41,8 @@ def command(
       linkwright mount deck mount-prismatic --set strut_balance_mass=261.26 -o deck.html
       linkwright mount deck mount-2-rotary --toward 90,30 --ship rough.toml --json
     """
-    from linkwright.mounts import compare_deck, read_ship, report_ship
+    from linkwright.mounts import compare_deck, read_ship
+    from linkwright.mounts.ships import report_ship
 
     azimuth, elevation = _toward(toward)
     if not 0 < step <= until < math.inf:

@@ -13,7 +13,8 @@ from linkwright.cli.options import Force, Model, Seed, Set, Until, option, own, 
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.linear import LimitCycle, OpenLoop
+    from linkwright.linear.frequency import OpenLoop
+    from linkwright.linear.limit_cycles import LimitCycle
     from linkwright.simulation.run import Run
     from linkwright.system import System
 
@@ -112,7 +113,7 @@ def command(
 
 
 def _refuse_catalog(model: str) -> None:
-    from linkwright.elements.drives import DriveError
+    from linkwright.elements.drives.parts import DriveError
     from linkwright.formats.catalog.reader import is_catalog
 
     if model.endswith(".toml") and Path(model).is_file() and is_catalog(model):
@@ -126,7 +127,8 @@ def _refuse_catalog(model: str) -> None:
 
 
 def _drives(system: System, joint: str) -> list[str]:
-    from linkwright.elements.drives import Chain, CoupledDrives, Drive, DriveError
+    from linkwright.elements.drives import Chain, CoupledDrives, Drive
+    from linkwright.elements.drives.parts import DriveError
 
     kinds = (Chain, CoupledDrives, Drive)
     known = [name for name, member in system.members.items() if isinstance(member.block, kinds)]
@@ -174,7 +176,7 @@ def _units(chain: Any) -> Iterator[tuple[str, str]]:
 def _amount(key: str, value: str, unit: str) -> float:
     """Return a number in the unit of a field of a part."""
     from linkwright.algebra.units import amount
-    from linkwright.elements.drives import DriveError
+    from linkwright.elements.drives.parts import DriveError
 
     try:
         return amount(value, f"--set {key}", unit)
@@ -201,7 +203,8 @@ def _prints(
     run: Run, system: System, names: list[str], filters: dict[str, str], every: float | None
 ) -> str:
     """Return the prints of all chains."""
-    from linkwright.elements.drives import Chain, DriveError
+    from linkwright.elements.drives import Chain
+    from linkwright.elements.drives.parts import DriveError
     from linkwright.heritage.joint_prints import joint_print
 
     texts = []
@@ -255,7 +258,8 @@ def _reached(run: Run, names: list[str]) -> list[dict[str, Any]]:
 # -- fits ------------------------------------------------------------------------------------------
 def _fitted(chain: Any, fit: Path, validate: Path | None) -> CommandResult:
     """Fit a drive to a recording."""
-    from linkwright.elements.drives import Chain, DriveError
+    from linkwright.elements.drives import Chain
+    from linkwright.elements.drives.parts import DriveError
     from linkwright.recording import read_recording
     from linkwright.robots.identification import fit_drive
 

@@ -20,8 +20,10 @@ from linkwright.cli.satellites import (
 )
 
 if TYPE_CHECKING:
-    from linkwright.mounts import Keyholes, Pass, Site
+    from linkwright.mounts import Site
     from linkwright.mounts.axes import MountAxes
+    from linkwright.mounts.keyholes import Keyholes
+    from linkwright.mounts.passes import Pass
 
 MOUNTS = (
     "Mounts with commas between: alt-az, x-y, equatorial, 3-axis, 2-rotary, 3-rotary, prismatic, "

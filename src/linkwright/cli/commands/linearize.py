@@ -11,7 +11,8 @@ from linkwright.cli.options import Force, Model, Set, Trust, open_model, option,
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.linear import LinearModel, Mode
+    from linkwright.linear.linearization import LinearModel
+    from linkwright.linear.modes import Mode
 
 SECOND = "Print M, C, G, K and F of M q'' + (C + G) q' + K q = F w instead."
 OUT = "A file .npz or .mat for the matrices of --second-order."
@@ -42,7 +43,7 @@ def command(
       linkwright analyze linearize whipple --at heading.u=5
       linkwright analyze linearize double-pendulum --second-order -o small.npz
     """
-    from linkwright.linear import linearize
+    from linkwright.linear.linearization import linearize
     from linkwright.mechanism import mechanism_of
 
     opened = open_model(model, settings, trust=trust)

@@ -23,7 +23,7 @@ from linkwright.cli.satellites import (
 )
 
 if TYPE_CHECKING:
-    from linkwright.mounts import Pass
+    from linkwright.mounts.passes import Pass
     from linkwright.recording import Recording
 
 PARTS = ("east", "north", "up")

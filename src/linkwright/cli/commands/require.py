@@ -16,7 +16,7 @@ from linkwright.cli.payloads import heaviest
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.sizing import Requirement, Worst
+    from linkwright.sizing.requirements import Requirement, Worst
 
 SCHEME = "exact, or robsim: Euler's steps, and dynamics of means over them."
 MOTION = "Write ROBSIM's listing of the motion."

@@ -16,8 +16,12 @@ from linkwright.cli.options import option, own
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.sampling import Answers, LoopTask, RateCertificate, RateMap, UnitCurve
+    from linkwright.sampling.answers import Answers
+    from linkwright.sampling.designs import UnitCurve
+    from linkwright.sampling.maps import RateMap
+    from linkwright.sampling.rate_files import LoopTask
     from linkwright.sampling.regimes import Array
+    from linkwright.sampling.streams import RateCertificate
 
 STREAM = "Stream of the recording: a sensor, a frame or a channel."
 LOOP = "Loop of the recording (.toml). Default: a joint under computed torque, poles 0.4 and 0.7."
@@ -205,7 +209,9 @@ def _mapped(task: LoopTask, out: Path | None) -> CommandResult:
 
 def _of_recording(source: Path, stream: str, loop: Path | None, predicted: bool) -> CommandResult:
     from linkwright.recording import read_recording
-    from linkwright.sampling import LoopTask, read_loop, stream_of
+    from linkwright.sampling import read_loop
+    from linkwright.sampling.rate_files import LoopTask
+    from linkwright.sampling.streams import stream_of
 
     task = LoopTask.joint() if loop is None else read_loop(loop)
     seen = stream_of(read_recording(source), stream)
@@ -215,7 +221,7 @@ def _of_recording(source: Path, stream: str, loop: Path | None, predicted: bool)
 
 
 def _answers(name: str, found: Answers) -> Iterator[str | TextTable]:
-    from linkwright.sampling import MEANINGS
+    from linkwright.sampling.answers import MEANINGS
 
     band = f"{found.exponent.value:.4f} ({found.exponent.low:.4f} to {found.exponent.high:.4f})"
     rows = [

@@ -18,7 +18,8 @@ from linkwright.cli.options import (
 from linkwright.cli.results import CommandResult
 
 if TYPE_CHECKING:
-    from linkwright.parallel import Locus, Singularity
+    from linkwright.parallel.loci import Locus
+    from linkwright.parallel.singularities import Singularity
 
 LOCUS = "Trace the curves of 'type 1' or 'type 2' over a region."
 REGION = (

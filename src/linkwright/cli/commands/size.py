@@ -14,7 +14,7 @@ from linkwright.cli.payloads import heaviest
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.sizing import Sizing
+    from linkwright.sizing.choice import Sizing
 
 
 def command(

@@ -24,7 +24,8 @@ from linkwright.cli.satellites import (
 )
 
 if TYPE_CHECKING:
-    from linkwright.mounts import Pass, ShapedPath
+    from linkwright.mounts.passes import Pass
+    from linkwright.mounts.shaping import ShapedPath
 
 SHAPE = "Let the azimuth lead and lag near the zenith, by an error of so much, deg."
 _EVERY = 20  # ticks from sample to sample

@@ -15,7 +15,7 @@ from linkwright.cli.options import option, own, read_range
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
-    from linkwright.contact import ContactMap
+    from linkwright.contact.parameter_maps import ContactMap
     from linkwright.contact.wrist_files import WristFile
 
 WRIST = (

@@ -1,6 +1,5 @@
 from linkwright.elements.drives.amplifiers import (
     PWM as PWM,
-    Amplifier as Amplifier,
     CurrentLoop as CurrentLoop,
     Ideal as Ideal,
     Lag as Lag,
@@ -13,33 +12,24 @@ from linkwright.elements.drives.controllers import (
     PD as PD,
     PI as PI,
     PID as PID,
-    Controller as Controller,
     LeadLag as LeadLag,
     Steps as Steps,
 )
 from linkwright.elements.drives.coupled import CoupledDrives as CoupledDrives
 from linkwright.elements.drives.drive import Drive as Drive, attach as attach
 from linkwright.elements.drives.loads import (
-    DriveLoad as DriveLoad,
     Inertia as Inertia,
     Pendulum as Pendulum,
-)
-from linkwright.elements.drives.matrices import (
-    ChainMatrices as ChainMatrices,
-    StepBlock as StepBlock,
 )
 from linkwright.elements.drives.motors import (
     DC as DC,
     PMSM as PMSM,
-    Motor as Motor,
     Stepper as Stepper,
     Thermal as Thermal,
     TorqueSource as TorqueSource,
 )
 from linkwright.elements.drives.noise import DriveNoise as DriveNoise
-from linkwright.elements.drives.parts import DriveError as DriveError, DrivePart as DrivePart
 from linkwright.elements.drives.rating import Rating as Rating
-from linkwright.elements.drives.registry import DRIVES as DRIVES, PARTS as PARTS
 from linkwright.elements.drives.sensing import (
     CurrentSensor as CurrentSensor,
     Resolver as Resolver,
@@ -47,4 +37,4 @@ from linkwright.elements.drives.sensing import (
 )
 from linkwright.elements.drives.servo import Servo as Servo
 from linkwright.elements.drives.supplies import Battery as Battery, DCBus as DCBus
-from linkwright.elements.drives.trains import Elastic as Elastic, Rigid as Rigid, Train as Train
+from linkwright.elements.drives.trains import Elastic as Elastic, Rigid as Rigid

@@ -28,18 +28,13 @@ from linkwright.control.force.ports import WristLike
 from linkwright.control.linear import Linear, StateModel
 from linkwright.control.registry import CONTROLLERS
 from linkwright.elements.camera_targets import CameraTarget
-from linkwright.elements.drives import (
-    Amplifier,
-    Brake,
-    Controller,
-    DriveLoad,
-    DriveNoise,
-    Motor,
-    Rating,
-    Thermal,
-    Train,
-)
+from linkwright.elements.drives import Brake, DriveNoise, Rating, Thermal
+from linkwright.elements.drives.amplifiers import Amplifier
+from linkwright.elements.drives.controllers import Controller
+from linkwright.elements.drives.loads import DriveLoad
+from linkwright.elements.drives.motors import Motor
 from linkwright.elements.drives.registry import DRIVES, parts_of
+from linkwright.elements.drives.trains import Train
 from linkwright.elements.registry import ELEMENTS, SURFACES, TARGETS, TIRE_LAWS
 from linkwright.elements.surfaces import Surface
 from linkwright.elements.tire_laws import TireLaw

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from linkwright.blocks import sampled
-from linkwright.contact import WristLoop, loop_system
+from linkwright.contact import WristLoop
+from linkwright.contact.simulated_loops import loop_system
 from linkwright.control import PD, ForceControl, PositionCompensation
 from linkwright.control.force import accumulating_damping
 from linkwright.doors import load

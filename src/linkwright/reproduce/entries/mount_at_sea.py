@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 
 from linkwright.doors import load
-from linkwright.mounts import deck_loads, report_ship
+from linkwright.mounts import deck_loads
+from linkwright.mounts.ships import report_ship
 from linkwright.recording import Recording
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series, checks
 

@@ -7,9 +7,10 @@ import warnings
 
 import numpy as np
 
-from linkwright.mounts import ReportOrbit, Trapezoids, synchronize
+from linkwright.mounts import ReportOrbit
 from linkwright.mounts.closed_forms import Legs
 from linkwright.mounts.closed_forms.limits import reach as reach_of
+from linkwright.mounts.moves import Trapezoids, synchronize
 from linkwright.parallel import chart
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series, checks
 

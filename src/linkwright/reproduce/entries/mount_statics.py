@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.mounts import BenchTest, bench_test
+from linkwright.mounts import bench_test
+from linkwright.mounts.bench_tests import BenchTest
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series, checks
 from linkwright.robots import Robot, closed
 

@@ -6,10 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from linkwright.mounts import HorizonSweep, horizon_sweep
+from linkwright.mounts import horizon_sweep
 from linkwright.mounts.closed_forms import arm_angles, mirror_pose, truss_curve
 from linkwright.mounts.closed_forms.rotary import elbows, transmission_ratio
 from linkwright.mounts.pointing import direction_at
+from linkwright.mounts.sweeps import HorizonSweep
 from linkwright.parallel import singular_loci
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series, checks
 from linkwright.robots import Robot

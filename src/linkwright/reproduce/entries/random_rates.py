@@ -14,16 +14,9 @@ from linkwright.reproduce.reproduction import (
     Series,
     checks,
 )
-from linkwright.sampling import (
-    Bernoulli,
-    Distribution,
-    Loop,
-    Mixture,
-    Uniform,
-    UnitCurve,
-    random_runs,
-)
-from linkwright.sampling.designs import bernoulli_range
+from linkwright.sampling import Bernoulli, Loop, Mixture, Uniform, random_runs
+from linkwright.sampling.designs import UnitCurve, bernoulli_range
+from linkwright.sampling.distributions import Distribution
 
 POLES = (0.4, 0.7)
 PLANT = Loop([[0, 1], [0, 0]], [[0], [1]])

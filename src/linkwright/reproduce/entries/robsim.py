@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 from linkwright.mechanism import Mechanism
-from linkwright.motion import Task, TaskSegment
+from linkwright.motion import TaskSegment
+from linkwright.motion.tasks import Task
 from linkwright.reproduce.reproduction import (
     Check,
     DataTable,
@@ -23,7 +24,8 @@ from linkwright.reproduce.reproduction import (
 )
 from linkwright.robots import Robot
 from linkwright.scene.wireframes import OUTLINES
-from linkwright.sizing import Requirement, require
+from linkwright.sizing import require
+from linkwright.sizing.requirements import Requirement
 from linkwright.sizing.requirements.listing import dynamics_listing, motion_listing
 
 STEPS = {0.02: "2.56635e-4", 0.01: "1.28356e-4", 0.005: "6.41875e-5"}

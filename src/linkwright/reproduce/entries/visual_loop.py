@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from linkwright.blocks import Delay, Integrator, sampled
-from linkwright.control import VisualCompensator, tracking_poles
+from linkwright.control import VisualCompensator
+from linkwright.control.visual_compensator import tracking_poles
 from linkwright.reproduce.reproduction import Check, Panel, Reproduction, Series
 from linkwright.simulation import Run, simulate
 from linkwright.system import System

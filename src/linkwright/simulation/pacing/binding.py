@@ -37,8 +37,9 @@ from linkwright.simulation.pacing.unit import LINUX, unit
 from linkwright.simulation.pacing.windows import Reads, Writes, read_rows, write_rows
 from linkwright.simulation.pacing.workers import Workers
 from linkwright.system.phases import Phases
-from linkwright.windows import HEAD, Window, Wire
+from linkwright.windows import Window, Wire
 from linkwright.windows.futex import futex_number
+from linkwright.windows.records import HEAD
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

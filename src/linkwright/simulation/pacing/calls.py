@@ -25,7 +25,7 @@ from linkwright.simulation.pacing.memory import (
     VIRTUAL,
 )
 from linkwright.simulation.pacing.sockets import CLOCK, TICK, WAKES
-from linkwright.windows import HEAD
+from linkwright.windows.records import HEAD
 
 
 class CallWriter(ExchangeWriter):

@@ -27,7 +27,7 @@ from linkwright.simulation.pacing.sockets import (
     SocketWriter,
 )
 from linkwright.simulation.pacing.writer import AtomicWriter
-from linkwright.windows import MULTIPLIER
+from linkwright.windows.records import MULTIPLIER
 
 
 def _conversions() -> str:

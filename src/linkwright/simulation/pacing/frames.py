@@ -10,7 +10,7 @@ from linkwright.simulation.native.fields import fields
 from linkwright.simulation.pacing.memory import PULL, PUSH
 from linkwright.simulation.pacing.sockets import CHECKSUM, CLOCK, SCHEMA, SEQUENCE, TICK
 from linkwright.simulation.pacing.writer import AtomicWriter
-from linkwright.windows import HEAD
+from linkwright.windows.records import HEAD
 
 MIRROR = fields(["window", "frame", "inbox", "words", "schema", "sequence", "tick", "clock"])
 """Of a mirror: the window, its own frame, a place for what is read, and what came last."""

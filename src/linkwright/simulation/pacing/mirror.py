@@ -16,7 +16,8 @@ from linkwright.base.errors import Error, unknown
 from linkwright.simulation.pacing.frames import MIRROR, NEW, TORN
 from linkwright.simulation.pacing.memory import PULL, PUSH
 from linkwright.simulation.pacing.unit import unit
-from linkwright.windows import HEAD, RecordError, Window
+from linkwright.windows import RecordError, Window
+from linkwright.windows.records import HEAD
 
 _TORN = 0.5  # s, after which a writer that stands in the middle of a frame must have died there
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from linkwright.simulation.pacing.memory import ENDED, NOW, READ
 from linkwright.simulation.pacing.writer import LoopWriter
-from linkwright.windows import HEAD
-from linkwright.windows.records import MAGIC, VERSION
+from linkwright.windows.records import HEAD, MAGIC, VERSION
 from linkwright.windows.wire import MOST, NUMBERS
 
 SCHEMA, SEQUENCE, TICK, CLOCK, CHECKSUM, PAYLOAD, WAKES = 8, 16, 24, 32, 40, 48, 56
