@@ -13,6 +13,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.base.errors import Error
+from linkwright.blocks import Block
 from linkwright.elements import Contact, Plane
 from linkwright.learning import Environment, VectorEnvironment
 from tests.seeds import cases
@@ -59,7 +60,7 @@ def test_states_are_those_of_mujoco(file: str, act: list[str], skip: int, gear: 
 
 @cache
 def hopper() -> lw.System:
-    """A ball on a rod that bounces: a servo at a rate, contacts, noise, memory."""
+    """A ball on a rod that bounces: a servo at a rate, contacts, memory."""
     m = lw.Mechanism("hopper")
     cart = m.body("cart", translate="xz", mass=2, inertia=0)
     m.body("rod", parent=cart, rotate="y", mass=0.5, com=(0, 0, 0.3), inertia=0.01)
@@ -162,6 +163,101 @@ def test_parameters_are_drawn_for_each_lane_and_count_as_if_they_were_set() -> N
     assert seen[:, 0] == pytest.approx(np.cos(np.sqrt(stiffness / mass) * 0.5), abs=1e-7)
 
 
+class Keeper(Block):
+    """Memory that starts where a parameter puts it, a parameter that follows it, and noise."""
+
+    def __init__(self) -> None:
+        super().__init__("keeper", rate=100)
+        a = self.parameter("a", 1.0)
+        b = self.parameter("b", 2 * a)
+        kept = self.discrete_state("kept", "1.5*kept", a)
+        self.output("y", kept + 10 * b + self.input("u"))
+        self.output("said", self.noise())
+
+
+def keeping() -> lw.System:
+    """A pendulum that noise drives, and memory that samples its angle."""
+    m = lw.load("pendulum")
+    system = lw.System(m, base=1000)
+    keeper = system.add(Keeper())
+    motor = lw.Element("motor", m)
+    motor.effort("torque", "phi", motor.input("tau"))
+    system.connect("0.2*keeper.said", system.add(motor).tau)
+    system.connect("phi", keeper.u)
+    return system
+
+
+KEPT = ["phi", "phi_dot", "keeper.y", "keeper.said"]
+
+
+def kept_by(seed: int, end: float, values: dict[str, float], start: dict[str, float]) -> Any:
+    run = lw.simulate(
+        keeping(), end, method="semi-implicit", every=20, seed=seed, values=values, initial=start
+    )
+    return np.array([run[name] for name in KEPT]).T
+
+
+def test_episodes_with_noise_and_memory_are_runs_with_their_seed() -> None:
+    """The first observation has sampled too; noise is new in each episode, by the seed of reset."""
+    start = {"phi": 0.3, "keeper.kept": 7.0}
+    env = Environment(
+        keeping(), observe=KEPT, act={"phi": 2.0}, reward="0", every=20,
+        start=start, parameters={"keeper.a": (2.0, 3.0)},
+    )  # fmt: skip
+    places = [s.name for s in env._setting.phases.p]
+    seeds, rows = [], []
+    for given in (5, None, 5):
+        first, info = env.reset(seed=given)
+        seen = [first, *(env.step([0.0])[0] for _ in range(4))]
+        a = float(env._lanes.machine.rows_of("p")[0, places.index("keeper.a")])
+        run = kept_by(info["noise_seed"], 0.08, {"keeper.a": a}, start)
+        assert np.array_equal(seen, run)
+        seeds.append(info["noise_seed"])
+        rows.append(seen)
+    assert seeds[0] == seeds[2] != seeds[1]
+    assert np.array_equal(rows[0], rows[2])
+    assert first[2] == pytest.approx(7.0 + 20 * a + 0.3)
+
+
+@pytest.mark.parametrize("mode", ["next step", "same step"])
+def test_lanes_that_begin_anew_sample_at_once_and_hear_new_noise(mode: str) -> None:
+    envs = VectorEnvironment(
+        keeping(), lanes=5, observe=KEPT, act={"phi": 2.0}, reward="0", every=20, max_steps=2,
+        start={"phi": (0.1, 0.5)}, parameters={"keeper.a": (2.0, 3.0)}, autoreset=mode,
+    )  # fmt: skip
+    place = [s.name for s in envs._setting.phases.p].index("keeper.a")
+    first, infos = envs.reset(seed=1)
+    assert len(set(infos["noise_seed"])) == len(set(first[:, 3])) == 5
+    heard = [first[:, 3]]
+    for _ in range(4 if mode == "same step" else 6):
+        seen, *_ = envs.step(np.zeros((5, 1)))
+        if envs._counts.max() == 0:  # they have begun anew
+            a = envs._lanes.machine.rows_of("p")[:, place]
+            assert seen[:, 2] == pytest.approx(a + 20 * a + seen[:, 0], rel=1e-14)
+            heard.append(seen[:, 3])
+    assert len(np.unique(heard)) == 5 * 3
+
+
+def test_actions_beyond_their_limits_count_as_the_limits() -> None:
+    ends = []
+    for action in (1.0, 40.0):
+        env = pendulum()
+        env.reset(options={"start": {"phi": 0.2}})
+        ends.append(env.step([action])[0])
+        envs = pendulum(VectorEnvironment, lanes=2)
+        envs.reset(options={"start": {"phi": 0.2}})
+        ends.append(envs.step([[action], [-action]])[0][0])
+    assert all(np.array_equal(end, ends[0]) for end in ends)
+
+
+def test_lanes_of_a_mask_start_where_options_say() -> None:
+    envs = pendulum(VectorEnvironment, lanes=3, autoreset="disabled", start={"phi": 0.1})
+    envs.reset(seed=1)
+    mask = np.array([False, True, False])
+    seen, _ = envs.reset(options={"reset_mask": mask, "start": {"phi": (0.7, 0.7)}})
+    assert seen[:, 0] == pytest.approx([0.1, 0.7, 0.1])
+
+
 def test_closed_loops_begin_closed() -> None:
     env = Environment(
         "four-bar", observe=["q"], act=["a"], reward="0", step=0.001, every=5,
@@ -221,6 +317,19 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: pendulum(VectorEnvironment, lanes=0), "lanes"),
     (lambda: pendulum(VectorEnvironment, lanes=2, autoreset="never"), "autoreset"),
     (lambda: pendulum(VectorEnvironment, lanes=2, reward=lambda o, a: 0.0), "an expression"),
+    (lambda: pendulum(act={"phi": (1.0, 2.0, 3.0)}), "a lower and an upper one"),
+    (lambda: pendulum(act=["phi", "phi"]), "act names something twice"),
+    (lambda: pendulum(every=2.5), "every is 2.5; give a whole number"),
+    (lambda: pendulum(VectorEnvironment, lanes=2.7), "lanes is 2.7"),
+    (lambda: pendulum(reward=3), "reward is 3"),
+    (lambda: pendulum(parameters={"m": (-1.0, 1.0)}), "its mass, -1 kg, is negative"),
+    (lambda: pendulum().reset(options={"start": {"fi": 1.0}}), "'fi'"),
+    (lambda: pendulum().reset(options={"start": {"phi": float("nan")}}), "phi"),
+    (lambda: pendulum().reset(options={"strat": {"phi": 1.0}}), "did you mean 'start'"),
+    (lambda: stepped(pendulum(), [1.0, 2.0]), "an action has 2 numbers; give 1"),
+    (lambda: stepped(pendulum(), [float("nan")]), "an action is nan"),
+    (lambda: stepped(pendulum(VectorEnvironment, lanes=2), [1.0]), "actions have 1 numbers"),
+    (lambda: masked([0, 2]), "give 3 times True or False"),
     (lambda: stepped(pendulum(reward="log(-1 - phi**2)")), "reward is"),
     (lambda: stepped(pendulum(reward=lambda o, a: float("nan"))), "reward is nan"),
     (lambda: clocked(), "depends on the time"),
@@ -228,10 +337,17 @@ BAD: list[tuple[Callable[[], Any], str]] = [
 ]
 
 
-def stepped(env: Any) -> None:
-    """Rest where the reward has no value."""
+def stepped(env: Any, action: Any = (0.0,)) -> None:
+    """Rest where the reward has no value, or an action makes no sense."""
     env.reset()
-    env.step([0.0])
+    env.step(action)
+
+
+def masked(mask: Any) -> None:
+    """Begin anew in lanes that no mask names."""
+    envs = pendulum(VectorEnvironment, lanes=3)
+    envs.reset()
+    envs.reset(options={"reset_mask": mask})
 
 
 def clocked() -> None:

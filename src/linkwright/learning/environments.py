@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.errors import Error, InputError
+from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.base.optional import extra
-from linkwright.blocks import checked
-from linkwright.learning.stepping import Alone, Setting, SteppedLanes, reads_time, setting_of
+from linkwright.learning.stepping import Alone, Setting, SteppedLanes, reads_time, setting_of, whole
 from linkwright.mechanism.model_like import ModelLike
 
 gymnasium: Any = extra("gymnasium", "learning")
@@ -82,7 +81,16 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
         step: float | None = None,
     ) -> None:
         self._setting = setting_of(
-            model, observe, act, _text(reward), _text(done), every, start, parameters, method, step
+            model,
+            observe,
+            act,
+            _text(reward, "reward"),
+            _text(done, "done"),
+            every,
+            start,
+            parameters,
+            method,
+            step,
         )
         self._lanes = SteppedLanes(self._setting, 1, 1)
         self._alone = Alone(self._lanes)
@@ -106,13 +114,14 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 
         Args:
             seed: of the start; None to go on drawing.
-            options: `{"start": {...}}` for states that are not drawn.
+            options: `{"start": {...}}` for states that start elsewhere in this episode.
         """
         super().reset(seed=seed)
-        self._lanes.begin(self.np_random, (options or {}).get("start"))
+        self._lanes.begin(self.np_random, _options(options, "start").get("start"))
         self._count = 0
-        self._alone.look()
-        return self._alone.found[: self._size].copy(), {}
+        self._alone.begin()
+        infos = {"noise_seed": int(self._lanes.seeds[0])} if self._lanes.noisy else {}
+        return self._alone.found[: self._size].copy(), infos
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Hold an action for one step.
@@ -122,6 +131,8 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
         """
         alone, size = self._alone, self._size
         if not alone.step(action):
+            if np.isnan(np.asarray(action, dtype=float)).any():
+                raise InputError("an action is nan", remedy="give finite numbers")
             _refuse_stopped(self._lanes)
         found = alone.found
         seen = found[:size].copy()
@@ -211,7 +222,7 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
         if self._mode is not vector.AutoresetMode.DISABLED:
             _refuse_clocks(made)
-        self.num_envs = int(checked(lanes, "lanes", least=1))
+        self.num_envs = whole(lanes, "lanes")
         self._setting, self._most = made, _most(max_steps)
         self._lanes = SteppedLanes(made, self.num_envs, threads)
         self._counts = np.zeros(self.num_envs, np.int64)
@@ -229,19 +240,26 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
 
         Args:
             seed: of all starts; None to go on drawing.
-            options: `{"start": {...}}` for states that are not drawn, or a mask of lanes.
+            options: `{"start": {...}}` for states that start elsewhere, or a mask of lanes.
         """
         super().reset(seed=seed)
-        options = options or {}
-        mask = options.get("reset_mask")
+        options = _options(options, "start", "reset_mask")
+        mask, start = options.get("reset_mask"), options.get("start")
         if mask is None:
-            self._lanes.begin(self.np_random, options.get("start"))
+            self._lanes.begin(self.np_random, start)
             mask = slice(None)
         else:
+            mask = np.asarray(mask)
+            if mask.dtype != bool or mask.shape != (self.num_envs,):
+                raise InputError(
+                    f"reset_mask has the shape {mask.shape} and holds {mask.dtype}",
+                    remedy=f"give {self.num_envs} times True or False",
+                )
             _refuse_clocks(self._setting)
-            self._lanes.begin_again(np.flatnonzero(mask), self.np_random)
+            self._lanes.begin_again(np.flatnonzero(mask), self.np_random, start)
         self._counts[mask], self._over[mask] = 0, False
-        return self._lanes.outputs()[:, : self._setting.observed], {}
+        infos = {"noise_seed": self._lanes.seeds.copy()} if self._lanes.noisy else {}
+        return self._lanes.first_outputs()[:, : self._setting.observed], infos
 
     def step(
         self, actions: Any
@@ -255,12 +273,12 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
         anew = np.zeros(self.num_envs, bool)
         if self._mode is vector.AutoresetMode.NEXT_STEP and self._over.any():
             anew = self._over.copy()
-        lanes.act(np.asarray(actions, dtype=float).reshape(self.num_envs, -1))
+        lanes.act(actions)
         lanes.go_on()
         infos: dict[str, Any] = {}
         if anew.any():
             lanes.begin_again(np.flatnonzero(anew), self.np_random)
-        found = lanes.outputs()
+        found = lanes.first_outputs() if anew.any() else lanes.outputs()
         stopped = {i: why for i, why in lanes.stopped().items() if not anew[i]}
         found[list(stopped)] = 0.0  # what is not finite is nothing to learn from
         seen, reward = found[:, : setting.observed], found[:, setting.observed].copy()
@@ -287,16 +305,29 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
             infos |= {"final_obs": rows, "_final_obs": self._over.copy()}
             lanes.begin_again(over, self.np_random)
             self._counts[over] = 0
-            seen = lanes.outputs()[:, : setting.observed]
+            seen = lanes.first_outputs()[:, : setting.observed]
         return seen, reward, ended, truncated, infos
 
 
-def _text(given: Any) -> str | None:
-    return given if isinstance(given, str) else None
+def _options(given: Mapping[str, Any] | None, *known: str) -> Mapping[str, Any]:
+    """Return the options of a reset, and reject what nothing would come of."""
+    options = given or {}
+    for name in options:
+        if name not in known:
+            raise InputError(f"reset has no option {name!r}", remedy=suggestion(name, known, None))
+    return options
+
+
+def _text(given: Any, what: str) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
+    if callable(given):
+        return None
+    raise InputError(f"{what} is {given!r}", remedy="give an expression or a function")
 
 
 def _most(max_steps: int | None) -> float:
-    return math.inf if max_steps is None else checked(max_steps, "max_steps", least=1)
+    return math.inf if max_steps is None else whole(max_steps, "max_steps")
 
 
 def _box(lower: Array, upper: Array) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,7 @@ from linkwright.algebra import free_symbols, where
 from linkwright.backends.callbacks import guarded
 from linkwright.backends.llvm.blocks import empty_aligned, from_blocked
 from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.reprs import brief
 from linkwright.blocks import Element, checked, joint_of
 from linkwright.doors import load
 from linkwright.program import Loop, Program
@@ -31,10 +33,12 @@ from linkwright.simulation.described import timed
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.batch import drive, finish, reason_of
 from linkwright.simulation.native.machine import Machine
+from linkwright.simulation.native.named import refuse_beyond
 from linkwright.simulation.native.tables import CONFIG, WHOLE
 from linkwright.simulation.settings import RunSettings
 from linkwright.simulation.switching import forms_of
 from linkwright.system import System, system_of
+from linkwright.system.numbers import followed, parameters as parameters_of
 from linkwright.system.phases import Phases
 
 Array = NDArray[np.float64]
@@ -44,6 +48,8 @@ Range = float | Bounds
 
 MEMBER = "environment"
 """The member of the System that has the actions, the reward and the end."""
+_CHANNEL = re.compile(r"[^\W\d]\w*(\.[^\W\d][\w\[\],]*)+")
+"""What is observed as it is recorded: names with dots. All else is an expression."""
 _AT_ONCE = 1_000_000
 """Steps of integration that all lanes may take between two visits of Python."""
 
@@ -88,9 +94,12 @@ def setting_of(
     m = system.mechanism
     extra = Element(MEMBER, m, doc="actions, reward and end")
     own = {signal.name for signal in system.phases(()).w}
+    act = [act] if isinstance(act, str) else act
     limits: list[Bounds] = []
     inputs: list[str] = []
     wanted = dict(act) if isinstance(act, Mapping) else dict.fromkeys(act)
+    if len(wanted) < len(act):
+        raise InputError("act names something twice", remedy="name each once")
     if not wanted:
         raise InputError("an environment has no actions", remedy="name joints or inputs in act")
     for name, given in wanted.items():
@@ -111,7 +120,7 @@ def setting_of(
         limits.append(_bounds(name, given, _limit(robot, name)))
     columns: list[str] = []
     for k, text in enumerate(_expanded(system, observe)):
-        if text in m.coordinates or m.has_speed_name(text) or "." in text:
+        if text in m.coordinates or m.has_speed_name(text) or _CHANNEL.fullmatch(text):
             columns.append(text)
         else:
             extra.output(f"observation_{k}", text)
@@ -135,14 +144,16 @@ def setting_of(
     order = tuple(places[name] for name in record)
     if order != tuple(range(len(record))):
         raise Error(f"{system.name!r} records its channels in another order than they were named")
+    ranges = _ranges(parameters or {}, "parameters", {s.name for s in phases.p}, system)
+    for end in (0, 1):  # which rejects those without sense
+        parameters_of(system, {n: r[end] if isinstance(r, tuple) else r for n, r in ranges.items()})
     sources = [signal.name for signal in phases.w]
     states = {s.name for s in (*phases.x, *phases.d)}
-    numbers = {s.name for s in phases.p}
     return Setting(
         system,
         phases,
         settings,
-        int(checked(every, "every", least=1)),
+        whole(every, "every"),
         len(columns),
         reward is not None,
         done is not None,
@@ -151,7 +162,7 @@ def setting_of(
         np.array([high for _, high in limits]),
         tuple(_expanded(system, observe)),
         _ranges(start or {}, "start", {*states, *m.coordinates}, system),
-        _ranges(parameters or {}, "parameters", numbers, system),
+        ranges,
     )
 
 
@@ -187,7 +198,7 @@ def _bounds(name: str, given: Any, usual: float) -> Bounds:
     if np.ndim(given) == 0:
         most = checked(given, f"the limit of action {name!r}", above=0, finite=False)
         return -most, most
-    low, high = (checked(x, f"a limit of action {name!r}", finite=False) for x in given)
+    low, high = _pair(given, f"a limit of action {name!r}", finite=False)
     if not low < high:
         raise InputError(f"the limits of action {name!r} are {low:g} and {high:g}")
     return low, high
@@ -206,11 +217,28 @@ def _ranges(
         if np.ndim(value) == 0:
             ranges[name] = checked(value, f"{what} of {name!r}")
             continue
-        low, high = (checked(x, f"{what} of {name!r}") for x in value)
+        low, high = _pair(value, f"{what} of {name!r}")
         if low > high:
             raise InputError(f"{what} of {name!r} goes from {low:g} down to {high:g}")
         ranges[name] = (low, high)
     return ranges
+
+
+def _pair(given: Any, what: str, *, finite: bool = True) -> Bounds:
+    if np.shape(given) != (2,):
+        raise InputError(
+            f"{what} is {brief(given)}", remedy="give a number, or a lower and an upper one"
+        )
+    low, high = (checked(x, what, finite=finite) for x in given)
+    return low, high
+
+
+def whole(given: Any, what: str) -> int:
+    """Return a count that is 1 or more, or say what is wrong."""
+    found = checked(given, what, least=1)
+    if found != int(found):
+        raise InputError(f"{what} is {found:g}", remedy="give a whole number")
+    return int(found)
 
 
 def reads_time(phases: Phases) -> bool:
@@ -239,10 +267,16 @@ class SteppedLanes:
         native = setting.settings.native(phases)
         self.machine = Machine(phases, native, count, rows=1)
         self.machine.prepare()
+        self.machine.initialize()
+        self.seeds = np.zeros(count, np.int64)  # of noise, of each lane's episode
+        self.noisy = any(tick.streams for tick in phases.ticks)
+        if self.noisy:  # a lane is then the run of `simulate` with its seed
+            self.machine.put_whole("run_number", 0)
         self.fresh = self.machine.snapshot()
         self.columns = self.fresh["arena"].reshape(self.machine.blocks, -1, self.machine.width)
         self.k = 0
-        self._coordinates = {s.name: i for i, s in enumerate(phases.x)}
+        self._states = {s.name: ("d", i) for i, s in enumerate(phases.d)}
+        self._states |= {s.name: ("x", i) for i, s in enumerate(phases.x)}
         self._places = {s.name: i for i, s in enumerate(phases.p)}
         self.actions = self.machine.array("w")
         self._t = np.zeros(self.machine.width)
@@ -255,7 +289,9 @@ class SteppedLanes:
         self._acts = list(setting.acts)
         states = {s.name for s in (*phases.x, *phases.d)}
         m = setting.system.mechanism
+        self._startable = {*states, *m.coordinates}
         self._free = starts_freely(m, states) and not (m.initial_rules and setting.parameters)
+        self._follow = {x.name for x in followed(setting.system)} & set(self._places)
         self._early = np.zeros(count, bool)
         self._first_ticks = [i for i, tick in enumerate(phases.ticks) if tick.offset == 0]
 
@@ -265,20 +301,26 @@ class SteppedLanes:
         return self.k * self.setting.phases.tick_seconds
 
     # -- beginning ---------------------------------------------------------------------------------
-    def begin(self, rng: np.random.Generator, start: Mapping[str, float] | None = None) -> None:
+    def begin(self, rng: np.random.Generator, start: Mapping[str, Any] | None = None) -> None:
         """Let all lanes begin at time zero."""
         self.machine.restore(self.fresh)
         self.k = 0
         self._early[:] = False
         self._place(np.arange(self.count), rng, start)
+        refuse_beyond(self.machine, self.setting.phases)
 
-    def begin_again(self, lanes: NDArray[np.int64], rng: np.random.Generator) -> None:
+    def begin_again(
+        self,
+        lanes: NDArray[np.int64],
+        rng: np.random.Generator,
+        start: Mapping[str, Any] | None = None,
+    ) -> None:
         """Let some lanes begin anew, while the clock goes on."""
         width = self.machine.width
         now = self.machine.arena.reshape(self.machine.blocks, -1, width)
         blocks, lane = lanes // width, lanes % width
         now[blocks, :, lane] = self.columns[blocks, :, lane]
-        self._place(lanes, rng, None)
+        self._place(lanes, rng, start)
         self.machine.field("watched")[blocks] = 0
         if self._first_ticks:
             self._early[lanes] = True
@@ -307,38 +349,85 @@ class SteppedLanes:
         self._early[:] = False
         self._forget()
 
+    def first_outputs(self) -> Array:
+        """Return the outputs of all lanes, where those that begin have sampled at time zero.
+
+        Samplers run again in the first step, which has its action then: so all is put back.
+        """
+        if not self._first_ticks or not (self.k == 0 or self._early.any()):
+            return self.outputs()
+        saved, early = self.machine.snapshot(), self._early.copy()
+        self.machine.extend(self.k)
+        if self.k == 0:
+            self._early[:] = True
+        self._tick_early()
+        found = self.outputs()
+        self.machine.restore(saved)
+        self._early = early
+        return found
+
     def _place(
-        self, lanes: NDArray[np.int64], rng: np.random.Generator, start: Mapping[str, float] | None
+        self, lanes: NDArray[np.int64], rng: np.random.Generator, start: Mapping[str, Any] | None
     ) -> None:
         """Draw starts and parameters of lanes."""
         setting, machine = self.setting, self.machine
         count, width = len(lanes), machine.width
-        given = {**setting.start, **(start or {})}
-        drawn = {n: _drawn(r, count, rng) for n, r in given.items()}
+        own = _ranges(start or {}, "start", self._startable, setting.system)
+        drawn = {n: _drawn(r, count, rng) for n, r in {**setting.start, **own}.items()}
         numbers = {n: _drawn(r, count, rng) for n, r in setting.parameters.items()}
+        blocks, lane = lanes // width, lanes % width
+        if self.noisy:
+            self.seeds[lanes] = rng.integers(2**62, size=count)
+            machine.array("seed")[blocks, 0, lane] = self.seeds[lanes].view(np.float64)
         if drawn or numbers:
             starts: Mapping[str, Any] = drawn
             if not self._free:
                 starts = starts_of(setting.system, setting.phases, drawn, numbers, count)
-            blocks, lane = lanes // width, lanes % width
+            if numbers and self._follow:
+                known = parameters_of(setting.system, numbers)
+                numbers = {**{n: np.full(count, known[n]) for n in self._follow}, **numbers}
             for name, values in numbers.items():
                 machine.array("p")[blocks, self._places[name], lane] = values
             if numbers:
                 machine.prepare()
+                self._initialize(blocks, lane)
             for name, row in starts.items():
-                if name in self._coordinates:
-                    machine.array("x")[blocks, self._coordinates[name], lane] = row
+                if name in self._states:
+                    array, place = self._states[name]
+                    machine.array(array)[blocks, place, lane] = row
             machine.remember()
         self._forget()
+
+    def _initialize(self, blocks: NDArray[np.int64], lane: NDArray[np.int64]) -> None:
+        """Let states of lanes start where their parameters put them."""
+        machine = self.machine
+        if machine.phases.initialize is None:
+            return
+        before = {name: machine.array(name).copy() for name in ("x", "d")}
+        machine.initialized = False
+        machine.initialize()
+        for name, kept in before.items():
+            kept[blocks, :, lane] = machine.array(name)[blocks, :, lane]
+            machine.array(name)[:] = kept
 
     def _forget(self) -> None:
         self.machine.field("slope_known")[:] = 0
         self.machine.field("events_known")[:] = 0
 
     # -- going on ----------------------------------------------------------------------------------
-    def act(self, actions: Array) -> None:
-        """Set the actions of all lanes, a row each."""
+    def act(self, given: Any) -> None:
+        """Set the actions of all lanes, a row each, within their limits."""
         width, blocks = self.machine.width, self.machine.blocks
+        size, actions = len(self._acts), np.asarray(given, dtype=float)
+        if actions.size != self.count * size:
+            raise InputError(
+                f"actions have {actions.size} numbers",
+                remedy=f"give {size} for each of the {self.count} lanes",
+            )
+        if np.isnan(actions).any():
+            raise InputError("an action is nan", remedy="give finite numbers")
+        actions = actions.reshape(self.count, size)
+        actions = np.clip(actions, self.setting.lower, self.setting.upper)
         rows = np.empty((blocks * width, actions.shape[1]))
         rows[: self.count] = actions
         rows[self.count :] = actions[-1]
@@ -413,14 +502,25 @@ class Alone:
         self._known = slice(WHOLE["slope_known"], WHOLE["events_known"] + 1)
         self._inputs = machine.array("w")[0, :, 0]
         self._acts = np.array(lanes.setting.acts, dtype=np.intp)
+        self._limits = (lanes.setting.lower, lanes.setting.upper)
         self._tick = lanes.setting.phases.tick_seconds
         self._run = machine.run
         self._every = lanes.setting.every
 
-    def step(self, action: Array) -> bool:
+    def begin(self) -> None:
+        """Leave the outputs in `found` with which an episode begins."""
+        self.found[:] = self.lanes.first_outputs()[0]
+
+    def step(self, action: Any) -> bool:
         """Go on by one step and leave outputs in `found`; return whether it could."""
         lanes = self.lanes
-        self._inputs[self._acts] = action
+        given = np.asarray(action, dtype=float)
+        if given.size != self._acts.size:
+            raise InputError(
+                f"an action has {given.size} numbers", remedy=f"give {self._acts.size} of them"
+            )
+        low, high = self._limits
+        self._inputs[self._acts] = np.minimum(np.maximum(given.ravel(), low), high)
         row = self._row
         row[self._known] = 0
         lanes.k += self._every
