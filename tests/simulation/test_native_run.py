@@ -111,6 +111,20 @@ def test_samples_of_dop853_are_good_where_steps_are_as_long_as_they_are_stable()
 
 
 @pytest.mark.parametrize("executor", ["native", "python"])
+@pytest.mark.parametrize("longer", [1.002, 1.005, 1.009])
+def test_a_sample_shortly_before_the_end_ends_no_run(executor: str, longer: float) -> None:
+    """A step that is as long as the rest is tried again shorter, though its sample lies behind."""
+    s = Parts({"slow": 1.0, "fast": 1.0})
+    phases = s.phases([-s["slow"], -300 * (s["fast"] - s["slow"])], 0.05)
+    until = 0.05 * (29 + longer)
+    for tolerance in (1e-8, 1e-11, 3e-12, 1e-12):
+        run = Session(phases, until, tolerance=tolerance, executor=executor).run()
+        assert run.stop is None
+        assert run.rejected < 200
+        assert run.x["slow"] == pytest.approx(math.exp(-until), abs=20 * tolerance)
+
+
+@pytest.mark.parametrize("executor", ["native", "python"])
 def test_room_for_samples_changes_no_bits(executor: str) -> None:
     """A call that comes back in the middle of a step repeats it as it was."""
     s = Parts({"slow": 1.0, "fast": 1.0})

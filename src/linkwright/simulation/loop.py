@@ -300,7 +300,7 @@ def try_step(run: RunMemory, goal: float, size: float) -> None:
         behind = reached + hop
         reached = behind if behind < goal else goal
         if run.dense:
-            run.taken = fits(run, begin, s, reached, h) and run.taken
+            run.taken = fits(run, begin, s, reached, h, last) and run.taken
             if not some(run.taken):
                 refuse(run, t, active)
                 return
@@ -454,10 +454,10 @@ def record_inside(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lan
             record(run, run.z)
 
 
-def fits(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lanes) -> Mask:
+def fits(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lanes, last: Mask) -> Mask:
     """Return whether samples inside a step are as good as the step; else try a shorter one.
 
-    At worst it ends at the first of them. A try around an event counts whatever its error is.
+    At worst it ends at the first of them, or a little before. A try around an event counts whatever its error is.
     """
     good: Mask = True
     if run.every != 0 and has(run, "curve"):
@@ -476,7 +476,10 @@ def fits(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lanes) -> Ma
             if run.fit[0] < 0.9:
                 good = False
                 shorter = h * run.fit[0]
-                run.proposed = shorter if shorter > part else part
+                shorter = shorter if shorter > part else part
+                if last and shorter * STRETCH >= h:  # which would be stretched to this one again
+                    shorter = h * (0.99 / STRETCH)
+                run.proposed = shorter
                 run.rejected += 1
     return good
 
