@@ -14,7 +14,7 @@ import pytest
 from linkwright.cli import main
 from linkwright.reproduce.catalog import DOCUMENTS, figures
 from linkwright.reproduce.drawing import figure
-from linkwright.reproduce.page import page, summary, write
+from linkwright.reproduce.page import page, summary, tally, write
 from linkwright.reproduce.reproduction import Check, DataTable, Listing, Panel, Reproduction, checks
 from tests.seeds import cases
 
@@ -34,8 +34,7 @@ def test_a_figure_agrees_with_its_document(name: str) -> None:
     found = made(name)
     assert found.checks
     assert [check.shown() for check in found.checks if not check.holds] == []
-    loose = [c.what for c in found.checks if c.within > c.tolerance and not (c.why or found.note)]
-    assert loose == []
+    assert [c.what for c in found.checks if c.wide and not c.why] == []
     corrected = [c for c in found.checks if c.corrected]
     assert [c.what for c in corrected if c.corrected == c.printed] == []
     assert all(c.why for c in corrected) or any(c.why for c in corrected)
@@ -116,6 +115,17 @@ def test_a_page_shows_what_agrees_what_does_not_and_what_is_missing() -> None:
     assert told[1].not_yet in text
     assert "<svg" in text
     assert "a <title>" not in text
+    numbers = [
+        Check("a", "1.0", 1.0),
+        Check("b", "1.0", 1.2, within=0.3, why="read off"),
+        Check("c", "1.0", 1.0, recomputed=True),
+        Check("d", "9", 3, at_most=True),
+    ]
+    words = tally(numbers)
+    assert "2 of them are printed in the documents: 1 are compared to a half" in words
+    assert "1 less closely" in words
+    assert "1 are bounds" in words
+    assert numbers[1].note == "read off; within 0.3"
     good = Reproduction([Listing("as printed")], [Check("x", "1.0", 1.0)])
     assert summary({told[0].name: good}, told).startswith("1 of 2 figures and tables made; 1 agree")
 
@@ -161,3 +171,16 @@ def test_what_is_not_made_yet_says_why(capsys: pytest.CaptureFixture[str]) -> No
     later = next(f for f in figures().values() if f.not_yet)
     assert main(["reproduce", later.name]) == 2
     assert later.not_yet.rstrip(".") in capsys.readouterr().err
+
+
+def test_long_text_of_a_table_stays_in_its_column() -> None:
+    """With room to spare: a browser's own serif letters are a little wider."""
+    rows = [("AUTOSIM, using full, nonlinear formulation", 628, 791), ("short", 442, 514)]
+    head = ("Source", "adds and subtracts", "multiplies, divides, and function calls")
+    drawing = figure(Reproduction([DataTable(head, rows)], [Check("x", "1", 1.0)]))
+    drawing.canvas.draw()
+    cells = drawing.axes[0].tables[0].get_celld()
+    for (row, column), cell in cells.items():
+        text = cell.get_text().get_window_extent()
+        room = cell.get_window_extent()
+        assert text.x1 <= room.x1 - 0.05 * room.width, (row, column)

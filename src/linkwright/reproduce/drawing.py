@@ -103,7 +103,7 @@ def _draw_panel(axes: Axes, part: Panel) -> None:
 def _draw_table(axes: Axes, part: DataTable) -> None:
     cells = [[str(x) for x in row] for row in part.cells]
     widths = [
-        max(len(str(head)), *(len(row[k]) for row in cells)) + 2
+        max(len(str(head)), *(len(row[k]) for row in cells)) + 3
         for k, head in enumerate(part.columns)
     ]
     table = axes.table(
@@ -114,6 +114,8 @@ def _draw_table(axes: Axes, part: DataTable) -> None:
         bbox=extra("matplotlib.transforms", "plot").Bbox.unit(),
         edges="horizontal",
     )
+    for cell in table.get_celld().values():
+        cell.PAD = 0.02  # of its width; a tenth, the default, runs long text into the next column
     table.auto_set_font_size(False)
     table.set_fontsize(min(8.0, 760 / sum(widths)))
 

@@ -66,13 +66,8 @@ def page(found: Mapping[str, Reproduction], figures: Sequence[Figure]) -> str:
 
 def _parts(found: Mapping[str, Reproduction], figures: Sequence[Figure]) -> Iterator[str]:
     good = sum(each.holds for each in found.values())
-    numbers = [check for each in found.values() for check in each.checks]
     yield verdict(good == len(found), summary(found, figures))
-    yield paragraph(
-        f"{sum(c.holds for c in numbers)} of {len(numbers)} numbers agree with the printed ones to "
-        "a half of their last digit. 'Recomputed' are those whose plot is lost in the scan: they "
-        "follow from the data of the document by a computation that shares nothing with ours."
-    )
+    yield paragraph(tally([check for each in found.values() for check in each.checks]))
     for told in figures:
         if told.name not in found:
             continue
@@ -85,6 +80,22 @@ def _parts(found: Mapping[str, Reproduction], figures: Sequence[Figure]) -> Iter
     if later:
         yield heading("Not yet")
         yield table(("name", "title", "why"), later)
+
+
+def tally(numbers: Sequence[Check]) -> str:
+    """Return how many numbers agree, and what they are compared with, kind by kind."""
+    bounds = sum(c.at_most for c in numbers)
+    again = [c for c in numbers if c.recomputed and not c.at_most]
+    printed = [c for c in numbers if not c.recomputed and not c.at_most]
+    wide = [sum(c.wide for c in kind) for kind in (printed, again)]
+    return (
+        f"{sum(c.holds for c in numbers)} of {len(numbers)} numbers agree. {len(printed)} of them "
+        f"are printed in the documents: {len(printed) - wide[0]} are compared to a half of their "
+        f"last digit, {wide[0]} less closely, within what their rows say and why. {len(again)} are "
+        "recomputed, where a plot is lost in the scan or no number is printed: they follow from "
+        "the data of the document by a computation that shares nothing with ours "
+        f"({wide[1]} less closely). {bounds} are bounds, such as counts that ours may stay below."
+    )
 
 
 def summary(found: Mapping[str, Reproduction], figures: Sequence[Figure]) -> str:

@@ -107,8 +107,22 @@ class Check:
     @property
     def tolerance(self) -> float:
         """How far ours may be off: a half of the last digit, and a little for rounding."""
+        return self.within or self.half_digit
+
+    @property
+    def half_digit(self) -> float:
+        """A half of the last printed digit, and a little for rounding."""
         exponent = Decimal(self.corrected or self.printed).as_tuple().exponent
-        return self.within or 0.51 * 10.0 ** int(exponent)
+        return 0.51 * 10.0 ** int(exponent)
+
+    @property
+    def wide(self) -> bool:
+        """Whether ours may be off by more than a half of the last digit.
+
+        >>> Check("x", "1.00", 1.2, within=0.3).wide, Check("x", "1.00", 1.0).wide
+        (True, False)
+        """
+        return not self.at_most and self.within > self.half_digit
 
     @property
     def difference(self) -> float:
@@ -138,6 +152,8 @@ class Check:
             words.append("a bound")
         if self.recomputed:
             words.append("recomputed")
+        if self.wide:
+            words.append(f"within {self.within:.2g}")
         return "; ".join(words)
 
     def shown(self) -> tuple[str, str, str, str, str, str, str]:

@@ -157,10 +157,11 @@ def two_axes() -> Reproduction:
         [Listing(PROGRAM, "MMCS code example"), Panel(curves, "time - s", "encoder - counts")],
         [
             Check("limit of position, where an axis turns first", "6000", LIMIT + min(past),
-                  "counts", within=29.0),
+                  "counts", within=29.0, why="a sample of the highest speed"),
             Check("farthest from a limit at its error", "29", max(past), "counts", at_most=True,
                   why="a sample of the highest speed"),
-            Check("lowest random speed", "10", min(asked), "counts", within=3.0),
+            Check("lowest random speed", "10", min(asked), "counts", within=3.0,
+                  why="the lowest of a few random ones"),
             Check("highest random speed", "29", max(asked), "counts", at_most=True),
             Check("turns away from the wrong side", "0", wrong, recomputed=True),
         ],

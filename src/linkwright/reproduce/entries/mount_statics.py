@@ -59,7 +59,7 @@ def three_motors() -> Reproduction:
     return Reproduction(
         [_experiment(fine, points)],
         [
-            *checks(names, known, -points.efforts, unit="N m", recomputed=True, within=2e-3),
+            *checks(names, known, -points.efforts, unit="N m", recomputed=True),
             Check("least error", "30", points.errors.min(), "N m", within=5.0,
                   why="the sum of the errors named; the report rounds"),
             Check("greatest error", "40", points.errors.max(), "N m", within=5.0,
@@ -77,7 +77,7 @@ def two_motors() -> Reproduction:
     return Reproduction(
         [_experiment(fine, points)],
         [
-            *checks(names, known, -points.efforts, unit="N m", recomputed=True, within=2e-3),
+            *checks(names, known, -points.efforts, unit="N m", recomputed=True),
             Check("least error", "30", points.errors.min(), "N m", within=5.0,
                   why="the sum of the errors named; the report rounds"),
         ],

@@ -30,7 +30,14 @@ def polynomial() -> Reproduction:
         "-3.55391140088964 -0.93129250187841 6.11465029625884 0.47707321944806 -3.21330445223874"
     )
     names = [f"A{k}" for k in range(16, 7, -1)]
-    made = checks(names, printed, found[::-1][:9], unit="1e5", within=1e-11)
+    made = checks(
+        names,
+        printed,
+        found[::-1][:9],
+        unit="1e5",
+        within=1e-11,
+        why="rounding of double precision",
+    )
     t = np.linspace(-4.0, 4.0, 2001)
     values = np.polynomial.polynomial.polyval(t, found)
     curve = Series(t, np.sign(values) * np.log10(1 + np.abs(values) * 1e5))

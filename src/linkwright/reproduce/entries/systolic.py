@@ -56,7 +56,10 @@ def display() -> Reproduction:
     rows = [(name, f"{value:.16f}") for name, value in held.items()]
     return Reproduction(
         [DataTable(("register", "row 16, column 16"), rows, "Processor display, floating point")],
-        [Check(name, text, held[name], within=1e-14) for name, text in DISPLAY.items()],
+        [
+            Check(name, text, held[name], within=1e-14, why="to 15 digits")
+            for name, text in DISPLAY.items()
+        ],
         note="Numbers are 32-bit words times 2^-30: 15 of the printed digits are theirs.",
     )
 
@@ -138,7 +141,7 @@ def session() -> Reproduction:
         text.partition("Multiplier2")[2] for text in (said[GIVEN.index("processor 2 16")], shown)
     )
     made = [
-        Check(name, text, number(word), within=1e-14)
+        Check(name, text, number(word), within=1e-14, why="to 15 digits")
         for name, word, text in (
             ("A1", " A1:", "0.0399999991059303"),
             ("A2", " A2:", "1.2799999713897700"),

@@ -43,7 +43,8 @@ def step() -> Reproduction:
                   why="36 % is measured on a joint of the robot; the model has 34.9 %"),
             Check("overshoot at the samples", "34.91", 100 * (_peak(run, place) - 1), "%",
                   recomputed=True),
-            Check("first crossing", "0.318", crossed, "s", recomputed=True, within=SAMPLE),
+            Check("first crossing", "0.318", crossed, "s", recomputed=True, within=SAMPLE,
+                  why="between two samples"),
         ],
         note="The first crossing lies within a sample of that of the difference equation.",
     )  # fmt: skip
