@@ -457,7 +457,8 @@ def record_inside(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lan
 def fits(run: RunMemory, begin: float, s: Lanes, reached: Lanes, h: Lanes, last: Mask) -> Mask:
     """Return whether samples inside a step are as good as the step; else try a shorter one.
 
-    At worst it ends at the first of them, or a little before. A try around an event counts whatever its error is.
+    At worst it ends at the first of them, or a little before. A try around an event counts
+    whatever its error is.
     """
     good: Mask = True
     if run.every != 0 and has(run, "curve"):
