@@ -388,6 +388,19 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: lw.System(dog()).add(Controller(dog(), FEET)), "at a rate"),
     (lambda: contact_dynamics(dog(), standing(), np.zeros(18), np.eye(18)[2], ()), "missing"),
     (lambda: asked_twice(), "two tasks"),
+    (lambda: asked(orientation=np.diag([1.0, 1.0, -1.0])), "not a rotation matrix"),
+    (lambda: asked(pose=np.diag([-1.0, 1.0, 1.0, 1.0])), "not a rotation matrix"),
+    (lambda: asked(pose=lambda t: np.eye(3)), "not a homogeneous 4 x 4 matrix"),
+    (lambda: asked(position=(0, 0, 0), priority=1.5), "priority is 1.5; give a whole number"),
+    (lambda: Controller(dog(), FEET).posture([math.nan] * 12), "hip_joint' is nan"),
+    (lambda: Controller(dog(), FEET).solve(standing()[:-1], np.zeros(18)), "not .19,."),
+    (lambda: Controller(dog(), FEET).solve(standing() * math.nan, np.zeros(18)), "q has a number"),
+    (lambda: Controller(lw.load("pendulum")), "is not a robot"),
+    (lambda: FlatContact("trunk", points=[1, 2, 3]), "give x, y, z"),
+    (lambda: contact_dynamics(dog(), standing(), np.zeros(18), np.zeros(17), FEET), "a has the"),
+    (lambda: capture_point(dog(), standing(), np.zeros(18), gravity=0.0), "gravity is 0"),
+    (lambda: support_margin((0, math.nan), [(0, 0), (1, 0), (0, 1)]), "rows of finite x, y, z"),
+    (lambda: support_margin((0, 0), []), "rows of finite x, y, z"),
     (lambda: center_of_pressure([(0, 0, 0)], [(0, 0, 0)]), "no force"),
 ]
 
@@ -397,6 +410,13 @@ def asked_twice() -> None:
     body = Controller(dog(), FEET)
     body.momentum()
     body.momentum()
+
+
+def asked(**target: Any) -> None:
+    """A task of the trunk, and the program in one state."""
+    body = Controller(dog(), FEET)
+    body.track("trunk", **target)
+    body.solve(standing(), np.zeros(18))
 
 
 @pytest.mark.parametrize("case", range(len(BAD)))

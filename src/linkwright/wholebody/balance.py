@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def capture_point(
     >>> round(float(capture_point(dog, q, u)[0] - dog.center_of_mass(q)[0]), 4)
     0.0524
     """
+    checked(gravity, "gravity", above=0)
     center = robot.center_of_mass(q)
     height = float(center[2]) - ground
     if not height > 0:
@@ -81,8 +83,16 @@ def support_margin(point: ArrayLike, points: ArrayLike | Mapping[str, ArrayLike]
     """
     if isinstance(points, Mapping):
         points = np.concatenate([np.atleast_2d(np.asarray(v, float)) for v in points.values()])
-    corners = _hull(np.asarray(points, dtype=float)[:, :2])
-    p = np.asarray(point, dtype=float)[:2]
+    rows, p = np.asarray(points, dtype=float), np.asarray(point, dtype=float)[:2]
+    if (
+        rows.ndim != 2
+        or rows.shape[1] < 2
+        or not (np.isfinite(rows).all() and np.isfinite(p).all())
+    ):
+        raise InputError(
+            "points of support are not rows of finite x, y, z", remedy="give 1 or more"
+        )
+    corners = _hull(rows[:, :2])
     following = np.roll(corners, -1, axis=0)
     edges = following - corners
     lengths = np.einsum("ij,ij->i", edges, edges)

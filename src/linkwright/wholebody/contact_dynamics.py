@@ -22,7 +22,13 @@ from scipy.linalg import qr
 
 from linkwright.base.errors import InputError
 from linkwright.control.joints import driven_joints
-from linkwright.wholebody.contacts import FlatContact, checked_contacts, cones_of
+from linkwright.wholebody.contacts import (
+    FlatContact,
+    checked_contacts,
+    checked_robot,
+    cones_of,
+    finite_state,
+)
 from linkwright.wholebody.programs import RANK, BodyForces
 from linkwright.wholebody.tick_program import terms_of
 
@@ -57,7 +63,8 @@ def contact_dynamics(
     >>> round(float(weight / dog.mass), 6)
     9.81
     """
-    q, u, a = (np.asarray(x, dtype=float) for x in (q, u, a))
+    checked_robot(robot)
+    q, u, a = finite_state(robot, q=q, u=u, a=a)
     closed = checked_contacts(robot, contacts, 1.0)
     driven = driven_speeds(robot)
     terms = terms_of(robot, closed, (), center=False, spin=False)(q, u)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import block_diag
 
-from linkwright.base.errors import InputError
+from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.reprs import brief
 from linkwright.base.rotations import skew
 from linkwright.blocks import checked
 
@@ -59,8 +60,8 @@ class FlatContact:
         if not len(self.points):
             raise InputError(f"{what} has no points", remedy="give one or more, in its frame")
         for row in (*self.points, self.normal):
-            if len(row) != 3 or not all(math.isfinite(float(x)) for x in row):
-                raise InputError(f"a point or the normal of {what} is {tuple(row)!r}; give x, y, z")
+            if np.shape(row) != (3,) or not np.isfinite(np.asarray(row, dtype=float)).all():
+                raise InputError(f"a point or the normal of {what} is {row!r}; give x, y, z")
         if math.hypot(*self.normal) < 1e-9:
             raise InputError(f"the normal of {what} is zero", remedy="give a direction")
 
@@ -81,12 +82,42 @@ class FlatContact:
         return np.stack([s, np.cross(n, s), n])
 
 
+def checked_robot(given: Any) -> Robot:
+    """Return a robot, or say that something else is none."""
+    from linkwright.robots.robot import Robot
+
+    if not isinstance(given, Robot):
+        raise InputError(
+            f"{brief(given)} is not a robot",
+            remedy="give one that lw.load has read, or lw.Robot(a mechanism)",
+        )
+    return given
+
+
+def finite_state(robot: Robot, **given: ArrayLike) -> list[Array]:
+    """Return coordinates, speeds and accelerations of a robot, or say what is wrong with them."""
+    found = []
+    for name, values in given.items():
+        row = np.asarray(values, dtype=float)
+        size = len(robot.coordinates if name == "q" else robot.speeds)
+        if row.shape != (size,):
+            order = "coordinates" if name == "q" else "speeds"
+            raise ShapeError(
+                f"{name} has the shape {row.shape}, not ({size},)",
+                remedy=f"give numbers in the order of robot.{order}",
+            )
+        if not np.isfinite(row).all():
+            raise InputError(f"{name} has a number that is not finite")
+        found.append(row)
+    return found
+
+
 def checked_contacts(
-    robot: Robot, given: Sequence[str | FlatContact], friction: float
+    robot: Robot, given: str | FlatContact | Sequence[str | FlatContact], friction: float
 ) -> tuple[FlatContact, ...]:
     """Return contacts with their friction, and reject frames that the robot does not have."""
     contacts = []
-    for item in given:
+    for item in [given] if isinstance(given, str | FlatContact) else given:
         contact = item if isinstance(item, FlatContact) else FlatContact(item)
         robot.point(contact.frame)  # which says what is wrong
         contacts.append(

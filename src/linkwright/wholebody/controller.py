@@ -30,7 +30,15 @@ from linkwright.blocks.rates import Continuous
 from linkwright.control.joints import driven_joints
 from linkwright.wholebody import tasks
 from linkwright.wholebody.contact_dynamics import driven_speeds
-from linkwright.wholebody.contacts import Cones, FlatContact, checked_contacts, cones_of, inward
+from linkwright.wholebody.contacts import (
+    Cones,
+    FlatContact,
+    checked_contacts,
+    checked_robot,
+    cones_of,
+    finite_state,
+    inward,
+)
 from linkwright.wholebody.programs import (
     BodyForces,
     Inequalities,
@@ -91,7 +99,7 @@ class Controller(Block):
         name: str = "wholebody",
     ) -> None:
         super().__init__(name, doc="efforts for tasks of the whole body")
-        self.robot = robot
+        self.robot = checked_robot(robot)
         checked(friction, "friction of a whole-body controller", above=0)
         self.contacts = checked_contacts(robot, contacts, friction)
         self.settling = checked(settling, "settling", above=0)
@@ -266,7 +274,7 @@ class Controller(Block):
             u: its speeds.
             t: the time, for targets and contacts that change, s.
         """
-        place, rate = np.asarray(q, dtype=float), np.asarray(u, dtype=float)
+        place, rate = finite_state(self.robot, q=q, u=u)
         terms = self._evaluate()(place, rate)
         state = TickState(place, rate, t, terms)
         n, driven, rest = len(rate), self._speeds, self._undriven
@@ -424,4 +432,7 @@ def _damping(kp: float, kd: float | None) -> float:
 
 
 def _order(weight: float, priority: int) -> tuple[float, int]:
-    return checked(weight, "weight", above=0), int(checked(priority, "priority", least=1))
+    level = checked(priority, "priority", least=1)
+    if level != int(level):
+        raise InputError(f"priority is {level:g}", remedy="give a whole number, 1 comes first")
+    return checked(weight, "weight", above=0), int(level)

@@ -7,13 +7,13 @@ world's axes; the wanted orientation is at rest.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.base.rotations import rotation_vectors
 
@@ -84,8 +84,12 @@ def orientation_rows(
 
     def rows(s: TickState) -> Rows:
         wanted = np.asarray(target(s.t) if callable(target) else target, dtype=float)
-        if wanted.shape != (3, 3) or not np.allclose(wanted @ wanted.T, np.eye(3), atol=1e-6):
-            raise InputError(f"the orientation asked of {frame!r} is not a rotation matrix")
+        square = wanted.shape == (3, 3) and np.allclose(wanted @ wanted.T, np.eye(3), atol=1e-6)
+        if not (square and np.linalg.det(wanted) > 0):
+            raise InputError(
+                f"the orientation asked of {frame!r} is not a rotation matrix",
+                remedy="give three rows, orthogonal, of length 1 and right-handed",
+            )
         T, J, drift = (s.terms[f"{what} of {frame}"] for what in ("pose", "J", "drift"))
         error = rotation_vectors(wanted @ T[:3, :3].T)
         return J[3:], kp * error - kd * (J[3:] @ s.u) - drift[3:]
@@ -96,13 +100,19 @@ def orientation_rows(
 def pose_rows(frame: str, target: Target, kp: float, kd: float) -> Callable[[TickState], Rows]:
     """Return the task that takes a frame to a homogeneous 4 x 4 matrix."""
 
+    def matrix(given: Any) -> Array:
+        if np.shape(given) != (4, 4) or not np.allclose(given[3], [0, 0, 0, 1]):
+            raise InputError(
+                f"the pose asked of {frame!r} is not a homogeneous 4 x 4 matrix",
+                remedy="give a rotation and a position above 0, 0, 0, 1",
+            )
+        return np.asarray(given, dtype=float)
+
     def part(rows: slice, column: slice | int) -> Target:
         if callable(target):
-            return lambda t: np.asarray(target(t), dtype=float)[rows, column]
-        return np.asarray(target, dtype=float)[rows, column]
+            return lambda t: matrix(target(t))[rows, column]
+        return matrix(target)[rows, column]
 
-    if not callable(target) and np.shape(target) != (4, 4):
-        raise InputError(f"the pose asked of {frame!r} is not a 4 x 4 matrix")
     place = position_rows(frame, part(slice(3), 3), kp, kd)
     turn = orientation_rows(frame, part(slice(3), slice(3)), kp, kd)
 
@@ -163,11 +173,9 @@ def named_targets(
                 f"posture names {unknown[0]!r}, which the controller does not drive",
                 remedy=f"its joints are {', '.join(names)}",
             )
-        values = [float(target.get(n, x)) for n, x in zip(names, neutral, strict=True)]
+        given = [target.get(n, x) for n, x in zip(names, neutral, strict=True)]
     else:
-        values = [float(x) for x in target]
-        if len(values) != len(names):
-            raise InputError(f"posture has {len(values)} numbers for {len(names)} driven joints")
-    if not all(math.isfinite(x) for x in values):
-        raise InputError("posture has a number that is not finite")
-    return values
+        given = list(target)
+        if len(given) != len(names):
+            raise InputError(f"posture has {len(given)} numbers for {len(names)} driven joints")
+    return [checked(x, f"posture of {n!r}") for n, x in zip(names, given, strict=True)]
