@@ -122,7 +122,7 @@ class GraphicsCard:
 
 
 class CardMemory:
-    """CardMemory of a card, which is given back with the object."""
+    """Memory of a card, which is given back with the object."""
 
     def __init__(self, owner: GraphicsCard, size: int) -> None:
         self.card, self.size = owner, size
