@@ -18,6 +18,7 @@ ALIKE = frozenset(
         "unitru",
         "planar-3-rpr",
         "puma-sees",  # puma560
+        "humanoid",  # arms, and spacecraft-1 for a base that is free
     }
 )
 

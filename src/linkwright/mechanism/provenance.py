@@ -43,8 +43,9 @@ class Provenance:
 
 
 def from_model(mechanism: Mechanism, name: str) -> None:
-    """Note that a mechanism is a shipped model."""
-    mechanism.provenance = Provenance(model=name, structure=structure_of(mechanism))
+    """Note that a mechanism is a shipped model; what robot it is of stays."""
+    robot = mechanism.provenance.robot if mechanism.provenance else None
+    mechanism.provenance = Provenance(model=name, robot=robot, structure=structure_of(mechanism))
 
 
 def from_file(

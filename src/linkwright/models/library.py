@@ -36,6 +36,9 @@ class LibraryModel:
         """Return the function that builds it; its arguments are the model's options."""
         if self.home.endswith(".toml"):
             return _text_builder(self.home)
+        if self.home.endswith(".urdf"):
+            path = Path(str(files(__package__))) / "robots" / self.home
+            return lambda: read_mechanism(path)
         found: Builder = named(f"{__package__}.{self.home}")
         return found
 
@@ -121,6 +124,7 @@ MODELS: dict[str, LibraryModel] = {
     "unitru": LibraryModel("pointing coupling of three 4R legs", "candidates:unitru"),
     "tripod": LibraryModel("platform on three hinged jacks (3-RPS)", "parallel:tripod"),
     "planar-3-rpr": LibraryModel("planar platform on three jacks", "parallel:planar_3_rpr"),
+    "humanoid": LibraryModel("humanoid of 65 kg: 22 joints and a free base", "humanoid.urdf"),
 }
 
 _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}
