@@ -34,6 +34,7 @@ SMALL = {
 LARGE = (
     *("four-bar", "delta", "andrews", "cart", "whipple", "mount-3-rotary", "mount-2-rotary"),
     *("mount-truss-3", "mount-truss-2", "mount-prismatic", "stewart", "agile-eye", "tripod"),
+    *("unitru", "spherical-coplanar", "spherical-collinear", "spherical-shoulder"),
 )
 MODELS = SMALL if VARIABLE not in os.environ else SMALL | dict.fromkeys(LARGE, 0.5)
 COMPILE = ("cc", "-std=c99", "-O0", "-ffp-contract=off", "-march=native")

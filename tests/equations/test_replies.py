@@ -21,7 +21,7 @@ def test_replacements_satisfy_all_constraints(name: str) -> None:
     assert [(r.constraint, r.replaces) for r in found] == [
         (e.constraint, e.speed) for e in derive(m, "kane").eliminations
     ]
-    now = {r.replaces: r.now for r in found if r.replaces is not None}
+    now = {r.replaces: r.now for r in found if r.replaces is not None and r.now is not None}
     assert not any(set(free_symbols(x)) & set(now) for x in now.values())
     left = substitute_all([c.speed for c in m.constraints], now)
     rng = np.random.default_rng(5)

@@ -8,6 +8,7 @@ import pytest
 from linkwright.base.errors import InputError
 from linkwright.equations import derive
 from linkwright.equations.rules import _multiplied_out, _written_out, operations_without, without
+from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from linkwright.program import Counts, interpret, lower, program
 
@@ -45,12 +46,12 @@ def test_without_smallness_the_small_car_is_the_car() -> None:
 
 
 def test_wheels_that_are_no_rotors_need_their_angles() -> None:
-    def cart() -> object:
+    def cart() -> Mechanism:
         return load_model("cart")
 
     usual, turned = (
         operations_without(cart, rules, "kane") for rules in ([], ["composite", "rotor"])
-    )  # type: ignore[arg-type]
+    )
     assert turned.call >= usual.call
     assert turned.total > 1.5 * usual.total
 

@@ -81,7 +81,7 @@ def test_partial_velocities_and_remainders_are_those_of_the_differentiated_veloc
         velocity = k.velocity(Point("center", sheet.body, sheet.center))
         whole = sum_of([p.velocity * p.speed for p in sheet.every])
         assert same(equations, sheet, velocity, whole, state)
-        left = k.derivative(velocity) - gravity  # type: ignore[operator]
+        left = k.derivative(velocity) - gravity
         assert same(equations, sheet, left, sheet.acceleration, state)
         tied = sum_of([p.velocity * p.speed for p in sheet.independent])
         rest = dict(zip(equations.reduction.dependent, equations.reduction.offset, strict=True))

@@ -88,6 +88,7 @@ def test_the_car_keeps_its_units_outputs_and_eliminations() -> None:
     )
     assert m.values["CA1"] == pytest.approx(-444 * 4.4482216152605 * 180 / np.pi)
     assert [o.name for o in m.outputs] == ["Ay", "r", "fy1", "fy2", "mz1", "mz2", "rollm"]
+    assert m.timing is not None
     assert (m.timing.until, m.timing.step, m.timing.every) == (2.0, 0.025, 2)
     (one,) = m.constraints
     assert (str(one.replaces), str(one.by)) == ("nrb.u", "SPEED")

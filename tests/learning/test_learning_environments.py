@@ -206,6 +206,7 @@ def test_episodes_with_noise_and_memory_are_runs_with_their_seed() -> None:
     )  # fmt: skip
     places = [s.name for s in env._setting.phases.p]
     seeds, rows = [], []
+    first, a = np.zeros(0), 0.0
     for given in (5, None, 5):
         first, info = env.reset(seed=given)
         seen = [first, *(env.step([0.0])[0] for _ in range(4))]

@@ -183,7 +183,7 @@ def test_the_command_filters_and_prints(tmp_path: Path, capsys: pytest.CaptureFi
     other = str(tmp_path / "other.txt")
     for more, said in (
         (["--update", "exact"], "--update simultaneous"),
-        (["--print-every", "0"], "above zero"),
+        (["--print-every", "0"], "above 0"),
     ):
         given = ["analyze", "drives", "joint-drive", "--until", "0.1", "--print", other]
         assert main([*given, *more]) == 2

@@ -56,7 +56,8 @@ def ritz(until: float) -> float:
     curve = np.array([k * (k - 1) / LENGTH**2 * (x / LENGTH) ** (k - 2) for k in powers])
 
     def over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.trapezoid(a[:, None] * b[None], x, axis=2)
+        whole: np.ndarray = np.trapezoid(a[:, None] * b[None], x, axis=2)
+        return whole
 
     mass, stiff = LINE * over(shape, shape), EI * over(curve, curve)
     tension = LINE / 2 * (LENGTH**2 - x**2)

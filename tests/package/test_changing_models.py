@@ -281,6 +281,7 @@ def tables(m: lw.Mechanism) -> dict[str, Any]:
 BUILT: dict[str, Edit] = {
     "actuate": lambda m: m.actuate("left"),
     "armature": lambda m: m.armature("left", "new_inertia"),
+    "beam": lambda m: m.beam("new", length="new_length", mass=1.0, bending=2.0, segments=2),
     "body": lambda m: m.body("more", parent="left", rotate="z", mass=1.0, inertia=0.1),
     "close_loop": lambda m: m.close_loop("new", m.origin, "left", lw.Revolute("z")),
     "collision_capsule": lambda m: m.collision_capsule("new", "left", "right", "new_radius"),

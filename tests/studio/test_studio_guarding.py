@@ -113,7 +113,7 @@ def test_own_pages_answer_no_other_page(studio: Studio) -> None:
     ):
         code, words = status(pages.port, place, method="POST", body=b"{}", **headers)
         assert code == 403
-        assert words.startswith(b"refused: ")
+        assert words.startswith(b"rejected: ")
 
 
 def test_what_is_no_request_gets_an_answer(studio: Studio) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -396,7 +396,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Controller(dog(), FEET).solve(standing()[:-1], np.zeros(18)), "not .19,."),
     (lambda: Controller(dog(), FEET).solve(standing() * math.nan, np.zeros(18)), "q has a number"),
     (lambda: Controller(lw.load("pendulum")), "is not a robot"),
-    (lambda: FlatContact("trunk", points=[1, 2, 3]), "give x, y, z"),
+    (lambda: FlatContact("trunk", points=cast(Any, [1, 2, 3])), "give x, y, z"),
     (lambda: contact_dynamics(dog(), standing(), np.zeros(18), np.zeros(17), FEET), "a has the"),
     (lambda: capture_point(dog(), standing(), np.zeros(18), gravity=0.0), "gravity is 0"),
     (lambda: support_margin((0, math.nan), [(0, 0), (1, 0), (0, 1)]), "rows of finite x, y, z"),
