@@ -546,8 +546,8 @@ def test_a_model_is_defined_analyzed_and_plotted_in_one_dialogue(
     motion = ["reach.toml", "yes", "next", "0.5", "joint", "rate", "90 deg/s", "no", "yes"]
     at = made.index("none", made.index("6 in, 0, 0") + 2)  # the motion, behind the tool
     made[at : at + 1] = motion
-    require = ["analyze", "requirements", "", "1 kg", "yes", "need.npz", "none", "yes", "1 ms"]
-    require += ["exact", "motion.txt", "none", "joints.csv", "0.1", "0.2"]
+    require = ["analyze", "requirements", "", "1 kg", "yes", "need.npz", "none", "yes", "task"]
+    require += ["0.5 s", "1 ms", "exact", "no", "motion.txt", "none", "joints.csv", "0.1", "0.2"]
     plot = ["postprocess", "plot", "need.npz", "*.torque", "waist", "a.svg", ""]
     form = ["postprocess", "plot", "need.npz", "*.torque", "", "b.svg", "yes", "no", "10", "yes"]
     form += ["none", "0,1", "", "0.25", "", "torque of the waist", "", "N m", "11x8.5", "", "", ""]

@@ -278,6 +278,8 @@ def tables(m: lw.Mechanism) -> dict[str, Any]:
     return found
 
 
+ELASTIC = {"nodes": [[1, 0, 0]], "mass": [1], "modes": [[[0], [1], [0]]], "stiffness": [[9]]}
+
 BUILT: dict[str, Edit] = {
     "actuate": lambda m: m.actuate("left"),
     "armature": lambda m: m.armature("left", "new_inertia"),
@@ -291,6 +293,7 @@ BUILT: dict[str, Edit] = {
     "constrain_position": lambda m: m.constrain_position("left - new_ratio*right"),
     "defaults": lambda m: m.defaults(k=7.0),
     "drive_strut": lambda m: m.drive_strut("new", m.origin, "left"),
+    "flexible": lambda m: m.flexible("new", "left", source=ELASTIC),
     "force": lambda m: m.force("new", "new_force", at="cart", along="x"),
     "function": lambda m: m.function("new_function", abs),
     "gravity": lambda m: m.gravity(along="x", g="new_g"),
@@ -298,6 +301,7 @@ BUILT: dict[str, Edit] = {
     "large": lambda m: m.large("new_large"),
     "limit": lambda m: m.limit("left", -1.0, 1.0),
     "limit_cone": lambda m: m.limit_cone("hip", 0.5),
+    "modal_beam": lambda m: m.modal_beam("new", "left", length=1, mass=1, bending="new_EI"),
     "moment": lambda m: m.moment("new", "new_moment", on="left", about="z"),
     "nonzero": lambda m: m.nonzero("new_nonzero"),
     "output": lambda m: m.output("new", "new_factor*cart", unit="m"),

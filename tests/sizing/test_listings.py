@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from functools import cache
@@ -34,6 +35,7 @@ from linkwright.sizing.requirements.listing import (
 )
 
 Array = NDArray[np.float64]
+BAY = Path(__file__).parents[2] / "examples" / "ref6" / "bay.toml"
 
 
 @cache
@@ -339,3 +341,80 @@ def test_the_command_writes_listings_and_history_with_their_intervals(
         assert err.count("\n") == 1
     assert joints.read_bytes() == before
     assert main([*words, "--force"]) == 0
+
+
+def test_start_and_stop_choose_the_samples_that_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The motion is that of the whole task; peaks, limits and work are those of its part."""
+    task = tmp_path / "up.toml"
+    task.write_text(
+        "format = 1\nname = 'up'\n[[part]]\nkind = 'segment'\nduration = 1\n"
+        "channels = {waist = [0.2, 0.1]}\n"
+    )
+    whole = lw.sizing.require("ref6", task, step=0.02)
+    inside = (whole.times > 0.199) & (whole.times < 0.601)
+    for scheme in ("exact", "robsim"):
+        whole = lw.sizing.require("ref6", task, step=0.02, scheme=scheme)
+        part = lw.sizing.require("ref6", task, step=0.02, scheme=scheme, begin=0.2, until=0.6)
+        assert part.times == pytest.approx(whole.times[inside])
+        skip = int(scheme == "robsim")
+        for name in ("waist", "waist.torque", "elbow.mz"):
+            wanted = whole[name][inside][skip:]
+            assert part[name][skip:] == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+        assert part["waist.energy"][0] == 0
+        power = whole["waist.power"][inside]
+        mean = power[1:] if skip else (power[1:] + power[:-1]) / 2
+        assert part["waist.energy"][-1] == pytest.approx(0.02 * mean.sum(), rel=1e-9)
+    words = ["analyze", "require", "ref6", str(task), "--step", "0.02", "--json"]
+    assert main([*words, "--from", "0.2", "--until", "0.6"]) == 0
+    joint = json.loads(capsys.readouterr().out)["joints"][0]
+    exact = lw.sizing.require("ref6", task, step=0.02, begin=0.2, until=0.6)
+    assert joint["speed"]["peak"] == pytest.approx(exact.statistic("waist", "speed").peak)
+    for more in (["--from", "2"], ["--until", "nan"], ["--from", "0.5", "--until", "0.4"]):
+        assert main([*words, *more]) == 2
+        said = capsys.readouterr()
+        assert "0.02" not in said.out
+        assert said.err.count("\n") == 1
+
+
+def test_the_arm_moves_while_it_is_computed() -> None:
+    """What is seen 25 times a second is the motion, and the forces are those without it."""
+    lift = lw.motion.point_to_point([0.0] * 6, [0.3] * 6, 0.5)
+    seen: list[tuple[float, Array]] = []
+    need = lw.sizing.require(
+        "puma560", lift, step=0.01, watch=lambda t, q: seen.append((t, q.copy()))
+    )
+    plain = lw.sizing.require("puma560", lift, step=0.01)
+    names = Robot("puma560").coordinates
+    assert [t for t, _ in seen] == pytest.approx(sorted({t for t, _ in seen}))
+    assert len(seen) >= 12
+    assert seen[-1][0] == pytest.approx(0.5)
+    for t, q in seen:
+        k = int(np.abs(plain.times - t).argmin())
+        assert q == pytest.approx([plain[n][k] for n in names])
+    assert np.array_equal(need.recording.data, plain.recording.data)
+    shown: list[float] = []
+    lw.sizing.require("puma560", lift, dynamics=False, watch=lambda t, q: shown.append(t))
+    assert shown[-1] == pytest.approx(0.5)
+
+
+def test_the_command_shows_the_arm_in_its_surroundings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = tmp_path / "up.toml"
+    task.write_text(
+        "format = 1\nname = 'up'\n[[part]]\nkind = 'segment'\nduration = 0.1\n"
+        "channels = {waist = [0.2, 0.1]}\n"
+    )
+    shown: list[Array] = []
+    monkeypatch.setattr("linkwright.studio.display.open_browser", lambda address: False)
+    monkeypatch.setattr(
+        "linkwright.studio.viser_scene.Stage.show", lambda self, where: shown.append(where)
+    )
+    words = ["analyze", "require", "ref6", str(task), "--step", "0.02"]
+    assert main([*words, "--scene", "bay.toml"]) == 2
+    assert "--studio" in capsys.readouterr().err
+    assert main([*words, "--studio", "--scene", str(BAY)]) == 0
+    assert "studio: http://127.0.0.1" in capsys.readouterr().err
+    assert len(shown) >= 4

@@ -16,9 +16,9 @@ from linkwright.algebra.units import Amount, unit_system
 from linkwright.base.reprs import brief
 from linkwright.base.viewer import Shown
 from linkwright.mechanism import (
-    beams,
     bodies,
     drives,
+    flexible,
     loads,
     places,
     quantities,
@@ -223,7 +223,9 @@ class Mechanism(Shown):
     kinematics = places.kinematics
 
     body = bodies.body
-    beam = beams.beam
+    beam = flexible.beam
+    modal_beam = flexible.modal_beam
+    flexible = flexible.flexible
     shape = bodies.shape
     point = bodies.point
     usual_names = bodies.usual_names
@@ -282,5 +284,5 @@ class Mechanism(Shown):
     with_parts = structure.with_parts
 
 
-for _home in (beams, bodies, drives, loads, places, quantities, relations, structure, symbols):
+for _home in (bodies, drives, flexible, loads, places, quantities, relations, structure, symbols):
     vars(_home)["Mechanism"] = Mechanism  # so that hints of its methods are found at run time

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +13,11 @@ import typer
 
 from linkwright.base.errors import Error, InputError
 from linkwright.base.files import file_exists
-from linkwright.cli.options import Force, Frame, Payload, RobotModel, Step, option, own
+from linkwright.cli.options import Force, Frame, Payload, RobotModel, Scene, Step, option, own
 from linkwright.cli.payloads import heaviest
 from linkwright.cli.results import CommandResult, TextTable
+from linkwright.cli.terminal import echo
+from linkwright.cli.window import following
 
 if TYPE_CHECKING:
     from linkwright.sizing.requirements import Requirement, Worst
@@ -35,6 +39,10 @@ def command(
     box: Annotated[str, own("X,Y,Z", "Edges of the box of payloads, m.")] = "0,0,0",
     frame: Frame = "",
     step: Step = 1e-3,
+    begin: Annotated[
+        float | None, own("S", "First instant that counts, s. Default: all.", "--from")
+    ] = None,
+    until: Annotated[float | None, option("--until", "Default: the task's end.")] = None,
     dynamics: Annotated[
         bool, own(None, "Torques and forces too.", "--dynamics/--no-dynamics")
     ] = True,
@@ -54,6 +62,8 @@ def command(
     correct: Annotated[
         bool, own(None, "Feed the tool's error of pose back.", "--correct/--no-correct")
     ] = True,
+    studio: Annotated[bool, option("--studio", "The robot moves while it is computed.")] = False,
+    scene: Scene = "",
     out: Annotated[Path | None, option("--out", "A report (.html).")] = None,
     force: Force = False,
 ) -> CommandResult:
@@ -65,6 +75,8 @@ def command(
     Examples:
       linkwright analyze require puma560 pick.toml --payload 2 -o pick.html
       linkwright analyze require arm.toml
+      linkwright analyze require puma560 pick.toml --from 0.5 --until 1.5 --step 0.01
+      linkwright analyze require ref6 line.toml --studio --scene bay.toml
       linkwright analyze require ref6 line.toml --scheme robsim --step 0.02 --list-motion wrout.txt
     """
     from linkwright.robots import Robot
@@ -86,17 +98,25 @@ def command(
             remedy="leave --no-dynamics out, or --list-dynamics",
             code="R215",
         )
-    need = require(
-        arm,
-        path,
-        payload=carried,
-        frame=frame or None,
-        step=step,
-        dynamics=dynamics,
-        damping=damping,
-        correct=correct,
-        scheme=scheme,
-    )
+    if scene and not studio:
+        raise InputError("a scene is for the studio", remedy="give --studio too", code="R213")
+    with ExitStack() as beside:
+        say = partial(echo, err=True)
+        shown = following(robot, arm, scene, say) if studio else None
+        need = require(
+            arm,
+            path,
+            payload=carried,
+            frame=frame or None,
+            step=step,
+            dynamics=dynamics,
+            damping=damping,
+            correct=correct,
+            scheme=scheme,
+            begin=begin,
+            until=until,
+            watch=None if shown is None else beside.enter_context(shown),
+        )
     cases = _worst(need, carried, box, ranged=ranged) if worst else None
     kept = need.history(history_every) if history is not None else None
     if list_motion is not None:

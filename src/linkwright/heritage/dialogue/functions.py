@@ -70,12 +70,21 @@ def _require(talk: Talk, file: Path) -> None:
 
 def _details(talk: Talk, file: Path, dynamics: bool) -> list[str]:
     """Return the options of an analysis, in ROBSIM's order: its scheme, prints and history."""
-    help_ = "The longest between two samples; the start and the stop are those of the task."
+    help_ = "task: the whole task. What comes before is carried out, and does not count."
+    start = talk.ask(Question("start, s, or task", _or_task, "task", help_))
+    stop = talk.ask(Question("stop, s, or task", _or_task, "task", help_))
+    help_ = "The longest between two samples."
     step = talk.ask(Question("step, s", seconds, "0.001", help_))
     schemes = ("exact", "robsim")
     help_ = "robsim: Euler's steps, and dynamics of means over them. exact: what the task says."
     scheme = talk.ask(Question("scheme (exact, robsim)", choice(schemes), "exact", help_, schemes))
     found = ["--step", str(step), "--scheme", scheme, "--force"]
+    found += [] if start is None else ["--from", str(start)]
+    found += [] if stop is None else ["--until", str(stop)]
+    help_ = "yes: a studio opens in the browser, in which the arm moves while it is computed."
+    if talk.ask(Question("graphics (yes, no)", truth, "no", help_)):
+        scene = talk.ask(Question("environment (a scene), or none", words, NONE, "A scene file."))
+        found += ["--studio"] if scene == NONE else ["--studio", "--scene", scene]
     for option, what in (
         ("--list-motion", "listing of motion, or none"),
         ("--list-dynamics", "listing of dynamics, or none"),
@@ -95,6 +104,10 @@ def _details(talk: Talk, file: Path, dynamics: bool) -> list[str]:
             every = talk.ask(question)
             found += [] if every is None else [option, str(every)]
     return found
+
+
+def _or_task(text: str) -> float | None:
+    return None if text == "task" else seconds(text)
 
 
 def _interval(text: str) -> float | None:

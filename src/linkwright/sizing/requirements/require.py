@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import evaluate
 from linkwright.base.arguments import worded
+from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import brief
 from linkwright.motion.payloads import Payload, payload_of
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 SCHEMES = ("exact", "robsim")
+_SHOWN = 0.04  # s of a task between two pictures of it
 
 
 @worded
@@ -47,6 +50,9 @@ def require(
     correct: bool = True,
     scheme: str = "exact",
     limits: Mapping[str, Mapping[str, float]] | None = None,
+    begin: float | None = None,
+    until: float | None = None,
+    watch: Callable[[float, Array], object] | None = None,
 ) -> Requirement:
     """Return what a task requires of a robot: motion, torques, powers, and loads in the joints.
 
@@ -63,6 +69,11 @@ def require(
         scheme: "exact", or "robsim" for Euler's steps of that length, dynamics of means over
             steps, and an end by half a step, as the old program had them.
         limits: of joints by name, in place of the robot's and the task's.
+        begin: s, the first instant that counts; of samples, the next one. The task's by default.
+            What comes before is carried out, and left out of statistics, limits and work.
+        until: s, the last instant that counts; of samples, the one before.
+        watch: called as the analysis goes on, 25 times in a second of the task, with the time in
+            s that has been reached and the coordinates there.
 
     Example:
         >>> import linkwright as lw
@@ -99,12 +110,33 @@ def require(
         moved = robsim_motion(robot, task, step)
     else:
         moved = sampled(robot, task, step, ToolOptions(damping=damping, correct=correct))
+    moved = _window(moved, begin, until)
     own = {joint: dict(values) for joint, values in task.limits.items()}
     for joint, values in (limits or {}).items():
         own.setdefault(joint, {}).update(values)
     joints = joints_of(robot)
-    recording = _recording(robot, task, joints, moved, carried, scheme, dynamics=dynamics)
+    recording = _recording(robot, task, joints, moved, carried, scheme, watch, dynamics=dynamics)
     return Requirement(recording, robot, task, joints, limits_of(robot, own), carried, scheme)
+
+
+def _window(moved: SampledMotion, begin: float | None, until: float | None) -> SampledMotion:
+    """Return the samples between two instants."""
+    times = moved.times
+    first = times[0] if begin is None else checked(begin, "the start in s", code="R213")
+    last = times[-1] if until is None else checked(until, "the stop in s", code="R213")
+    inside = (times >= first - 1e-9) & (times <= last + 1e-9)
+    if inside.sum() < 2:
+        raise InputError(
+            f"there are no two samples between {first:g} and {last:g} s",
+            remedy=f"the task goes from {times[0]:g} to {times[-1]:g} s",
+            code="R213",
+        )
+    return _samples(moved, inside)
+
+
+def _samples(moved: SampledMotion, chosen: slice | NDArray[np.bool_]) -> SampledMotion:
+    """Return some samples of a motion."""
+    return SampledMotion(*(getattr(moved, f.name)[chosen] for f in fields(moved)))
 
 
 def robot_of(given: Robot | str | os.PathLike[str]) -> Robot:
@@ -215,6 +247,7 @@ def _recording(
     moved: SampledMotion,
     payload: Payload | None,
     scheme: str,
+    watch: Callable[[float, Array], object] | None,
     *,
     dynamics: bool,
 ) -> Recording:
@@ -239,7 +272,10 @@ def _recording(
     if moved.tool.any():
         _put_tool(task, moved, channels, columns)
     if dynamics:
-        tau, reactions = forces(robot, task, means, payload)
+        if watch is None:
+            tau, reactions = forces(robot, task, means, payload)
+        else:
+            tau, reactions = _watched(robot, task, means, payload, watch)
         power = tau * means.u
         if scheme == "robsim":  # the first instant holds initial conditions alone
             tau, reactions, power = (
@@ -257,6 +293,9 @@ def _recording(
                 what = "force" if i < 3 else "moment"
                 long = f"{what} in {j.name} along {end[1]} of {j.link}"
                 put(f"{j.name}.{end}", j.units[what], long, wrenches[k][:, i], j)
+    elif watch is not None:
+        for part in _pictures(moved):
+            watch(float(part.times[-1]), part.q[-1])
     for k, name in enumerate(robot.coordinates):
         if k not in place:  # what the loops of a machine move
             unit = robot.mechanism.units.get(name, "1")
@@ -270,6 +309,30 @@ def _recording(
     }
     made = Recording(moved.times, channels, np.array(columns).T, metadata, robot.mechanism)
     return made.with_extrema()
+
+
+def _watched(
+    robot: Robot,
+    task: Task,
+    moved: SampledMotion,
+    payload: Payload | None,
+    watch: Callable[[float, Array], object],
+) -> tuple[Array, Array]:
+    """Return the forces at samples, and say by and by which motion they have reached."""
+    found = []
+    for part in _pictures(moved):
+        found.append(forces(robot, task, part, payload))
+        watch(float(part.times[-1]), part.q[-1])
+    tau, reactions = zip(*found, strict=True)
+    return np.concatenate(tau), np.concatenate(reactions)
+
+
+def _pictures(moved: SampledMotion) -> Iterator[SampledMotion]:
+    """Yield a motion in parts, each from one picture of it to the next."""
+    ends = np.arange(moved.times[0], moved.times[-1], _SHOWN)
+    cuts = np.searchsorted(moved.times, ends, "right").tolist()
+    for begin, end in itertools.pairwise(sorted({0, *cuts, len(moved.times)})):
+        yield _samples(moved, slice(begin, end))
 
 
 def _wrench(robot: Robot, joint: JointInfo, effort: Array, reactions: Array) -> Array:
