@@ -3,3 +3,4 @@ from linkwright.learning.environments import (
     VectorEnvironment as VectorEnvironment,
 )
 from linkwright.learning.networks import Network as Network
+from linkwright.learning.regressors import Regressor as Regressor
