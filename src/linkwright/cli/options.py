@@ -101,6 +101,10 @@ OPTIONS: dict[str, SharedOption] = {
     "--threads": SharedOption("N", "Number of threads. Default: all processors."),
     "--title": SharedOption("TEXT", "Title."),
     "--trust": SharedOption(None, "Run C and Python code in the model file. Read it first."),
+    "--tube": SharedOption(
+        "NAME=D,WALL[,E]",
+        "A tube: diameter, wall and perhaps Young's modulus, as in arm='100 mm,4 mm' (repeatable).",
+    ),
     "--until": SharedOption("S", "End time, s."),
     "--virtual": SharedOption(None, "In virtual time, without a network."),
 }
@@ -179,6 +183,33 @@ Drawn = Annotated[str, option("--model")]
 
 
 # -- values ----------------------------------------------------------------------------------------
+def read_tubes(texts: Sequence[str] | None) -> dict[str, list[str]]:
+    """Return diameter, wall and perhaps Young's modulus of tubes, by name.
+
+    >>> read_tubes(["arm=100 mm, 4 mm"])
+    {'arm': ['100 mm', '4 mm']}
+    """
+    found = {}
+    for name, parts in read_named(texts, "--tube", "arm='100 mm,4 mm'").items():
+        found[name] = [part.strip() for part in parts.split(",")]
+    return found
+
+
+def read_named(texts: Sequence[str] | None, option: str, example: str) -> dict[str, str]:
+    """Return texts such as NAME=VALUE by name.
+
+    >>> read_named(["ball2=0.1 mm"], "--clearance", "ball2='0.1 mm'")
+    {'ball2': '0.1 mm'}
+    """
+    found = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise InputError(f"{option} {text!r} is not NAME=VALUE", remedy=f"as in {example}")
+        found[name] = value
+    return found
+
+
 def read_settings(
     texts: Sequence[str] | None,
     option: str = "--set",

@@ -1,10 +1,10 @@
 """The budget of a mount's pointing: what each source of error may turn the beam by.
 
 All are small angles of the beam, along the way of the satellite and across it, deg. Errors of
-dimensions, steps and backlash of the actuators go through the sensitivities of the platform's pose
-with the loops closed; sag and wind through what they bend; lag and clock through the rate at which
-the satellite moves; the age of elements through the way that it makes along its track; attitude as
-it is, about both axes.
+dimensions, steps and backlash of the actuators, and clearances of joints, go through the
+sensitivities of the platform's pose with the loops closed; sag and wind through what they bend; lag
+and clock through the rate at which the satellite moves; the age of elements through the way that it
+makes along its track; attitude as it is, about both axes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from linkwright.base.arguments import worded
 from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
+from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.mechanism import ModelLike
 from linkwright.mounts.inverse_pointing import start_at
 from linkwright.parallel.error_budgets import ErrorBudget, ErrorSource
+from linkwright.parallel.platform_stiffness import Stiffening
 from linkwright.parallel.pose_errors import pose_sensitivity
 
 Array = NDArray[np.float64]
@@ -39,6 +41,7 @@ class PointingLimits:
 
     Args:
         dimensions: of parameters of the mount by name, m or rad.
+        clearances: of joints, radially, by the body that hangs on one or the loop it closes, m.
         step: of each actuator: encoder or motor, rad or m.
         backlash: of each actuator, rad or m.
         sag: of dish and links under their weight, deg.
@@ -56,6 +59,7 @@ class PointingLimits:
     """
 
     dimensions: Mapping[str, float] = field(default_factory=dict)
+    clearances: Mapping[str, float] = field(default_factory=dict)
     step: float = 0.0
     backlash: float = 0.0
     sag: float = 0.0
@@ -67,8 +71,9 @@ class PointingLimits:
     attitude: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = {n: getattr(self, n) for n in self.__slots__ if n != "dimensions"}
-        for name, value in {**numbers, **self.dimensions}.items():
+        named = ("dimensions", "clearances")
+        numbers = {n: getattr(self, n) for n in self.__slots__ if n not in named}
+        for name, value in {**numbers, **self.dimensions, **self.clearances}.items():
             checked(value, f"the limit of {name}", least=0)
         if not self.distance > 0:
             raise InputError("a satellite has a distance above 0 m")
@@ -146,6 +151,12 @@ def pointing_budget(
             row = beams[1][:, k]
             sources.append(ErrorSource(f"step of {name}", limits.step / 2, row))
             sources.append(ErrorSource(f"backlash of {name}", limits.backlash / 2, row))
+    if limits.clearances:
+        soft = Stiffening(parallel_machine(mount), start_at(mount, d))
+        for name, gap in limits.clearances.items():
+            beam = axes @ np.cross(soft.joint(name)[3:].T, d).T
+            row = degrees * np.linalg.norm(beam, axis=1)  # the gap lets it go any way
+            sources.append(ErrorSource(f"clearance of {name}", gap, row))
     return ErrorBudget(tuple(s for s in sources if s.size > 0), OUTPUTS)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from linkwright.parallel.chart_space import Array, ChartSpace
 from linkwright.parallel.distances import segment_distance
 from linkwright.parallel.machine_rates import machine_rates
 from linkwright.program import Program, program
+
+if TYPE_CHECKING:
+    from linkwright.parallel.flexing import SoftParts
 
 Columns = dict[str, NDArray[Any]]
 
@@ -165,6 +168,7 @@ class ChartEngine:
         start: Mapping[str, Amount] | None = None,
         values: Mapping[str, Amount] | None = None,
         length: float | None = None,  # the characteristic length, m
+        soft: SoftParts | None = None,  # what gives way
     ) -> None:
         self.machine, self.space, self.of = machine, space, tuple(of)
         self.closing = Closing(machine, space.known, None, values)
@@ -172,7 +176,7 @@ class ChartEngine:
         rates = machine_rates(machine, length=length)
         self.length = rates.length
         self.output = output or space.output
-        terms = ChartTerms(rates, self.output, self.start.tolist())
+        terms = ChartTerms(rates, self.output, self.start.tolist(), soft)
         columns: dict[str, Expr] = {}
         self.units: dict[str, str] = {}
         for name in of:

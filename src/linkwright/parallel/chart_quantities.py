@@ -9,7 +9,10 @@ redundant relations are welcome). From X follow
   characteristic length (a slider's rate and the platform's velocity are divided by it), with its
   singular values s: condition s_1/s_r and manipulability, the product of all (Yoshikawa 1985),
   where r is the number of freedoms that count;
-- the efforts that hold the machine against its weight, dV/d(actuators) = X^T dV/dq.
+- the efforts that hold the machine against its weight, dV/d(actuators) = X^T dV/dq;
+- where parts give way (`linkwright.parallel.flexing`), the compliance of place and beam, S C S^T:
+  S has the movement of the platform for that of a part, which is what the part does itself, less
+  what it does to the relations times their forces for a unit load on the platform.
 
 Of the transmission angles (`linkwright.parallel.transmission_angles`) the least is shown, as the
 smaller of the angle and its supplement; the pressure angle is what it lacks to a right angle.
@@ -17,6 +20,7 @@ smaller of the angle and its supplement; the pressure angle is what it lacks to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,7 +43,7 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.calculus import gradient
-from linkwright.algebra.triples import dot
+from linkwright.algebra.triples import cross, dot
 from linkwright.base.errors import InputError, suggestion
 from linkwright.equations.energy import energy
 from linkwright.parallel.transmission_angles import driven_angles
@@ -48,20 +52,28 @@ from linkwright.program.linear import ldlt
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Point
+    from linkwright.parallel.flexing import Displacement, Flexing, SoftParts
     from linkwright.parallel.machine_rates import MachineRates
 
 _OWNER = "chart"
 _WEAK = 1e-14
 _TINY = 1e-300
 _DEGREES = 57.29577951308232
+_WAYS = 12  # in which slack is looked for, every 15 deg: at most 0.9 % below the greatest
 _SWEEPS = 8  # of Jacobi's rotations, after which a matrix of six rows is diagonal to rounding
 
 
 class ChartTerms:
     """Expressions of a machine that several quantities of a chart need, each written once."""
 
-    def __init__(self, rates: MachineRates, output: str, start: Sequence[float]) -> None:
-        self.rates, self.output = rates, output
+    def __init__(
+        self,
+        rates: MachineRates,
+        output: str,
+        start: Sequence[float],
+        soft: SoftParts | None = None,
+    ) -> None:
+        self.rates, self.output, self.soft = rates, output, soft
         self.machine = rates.machine
         self.start = dict(zip(self.machine.coordinates, map(float, start), strict=True))
         self.statements: list[Statement] = []
@@ -71,6 +83,8 @@ class ChartTerms:
         self._values: list[Expr] | None = None
         self._efforts: list[Expr] | None = None
         self._angles: list[tuple[str, Expr]] | None = None
+        self._flexing: Flexing | None = None
+        self._loads: dict[str, list[list[Expr]]] = {}
 
     def hold(self, value: Expr) -> Expr:
         """Return a name for a value that is used again."""
@@ -110,23 +124,13 @@ class ChartTerms:
         driven, passive = machine.actuators, machine.passive
         solved: list[list[Expr]] = []
         if passive:
-            by_passive = [[hold(x) for x in gradient(g, passive)] for g in machine.relations]
             by_driven = [[hold(x) for x in gradient(g, driven)] for g in machine.relations]
-            columns = list(zip(*by_passive, strict=True))
-            n = len(passive)
-            squares = [[dot(columns[i], columns[j]) for j in range(n)] for i in range(n)]
-            level = hold(constant(_WEAK / n) * total(squares[i][i] for i in range(n)))
-            matrix = [[ZERO] * n for _ in range(n)]
-            for i in range(n):
-                for j in range(i + 1):
-                    entry = squares[i][j] + level if i == j else squares[i][j]
-                    matrix[i][j] = matrix[j][i] = hold(entry)
+            columns = list(zip(*self._by_passive(), strict=True))
             right = [
                 [hold(-dot(column, own)) for column in columns]
                 for own in zip(*by_driven, strict=True)
             ]
-            made, solved = ldlt(matrix, right, self._namer)
-            self.statements.extend(made)
+            solved = self._by_squares(right)
         place = {q: i for i, q in enumerate(passive)}
         self._rates = [
             [ONE if q is a else ZERO for a in driven]
@@ -135,6 +139,119 @@ class ChartTerms:
             for q in machine.coordinates
         ]
         return self._rates
+
+    def _by_passive(self) -> list[list[Expr]]:
+        """Return the slopes of the relations by the passive coordinates."""
+        passive = self.machine.passive
+        return [[self.hold(x) for x in gradient(g, passive)] for g in self.machine.relations]
+
+    def _by_squares(self, right: list[list[Expr]]) -> list[list[Expr]]:
+        """Return solutions with the squares of these slopes, a row for each right side."""
+        columns = list(zip(*self._by_passive(), strict=True))
+        n = len(columns)
+        squares = [[dot(columns[i], columns[j]) for j in range(n)] for i in range(n)]
+        level = self.hold(constant(_WEAK / n) * total(squares[i][i] for i in range(n)))
+        matrix = [[ZERO] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1):
+                entry = squares[i][j] + level if i == j else squares[i][j]
+                matrix[i][j] = matrix[j][i] = self.hold(entry)
+        made, solved = ldlt(matrix, right, self._namer)
+        self.statements.extend(made)
+        return solved
+
+    # -- what gives way ----------------------------------------------------------------------------
+    @property
+    def flexing(self) -> Flexing:
+        """The machine whose parts give way; one that is overconstrained is rejected."""
+        if self._flexing is None:
+            from linkwright.parallel.platform_stiffness import Stiffening
+
+            at = {q.name: v for q, v in self.start.items()}
+            self._flexing = Stiffening(self.machine, at).flexing
+        return self._flexing
+
+    def follows(self, output: str, made: Displacement) -> list[list[Expr]]:
+        """Return what displacements do to the platform's place (m) or beam once loops close."""
+        machine = self.machine
+        rows = machine.position if output == "place" else machine.direction
+        if output not in self._loads:  # forces in the relations for unit loads on the platform
+            loads: list[list[Expr]] = [[] for _ in rows]
+            if machine.passive and machine.relations:
+                right = [[self.hold(x) for x in gradient(e, machine.passive)] for e in rows]
+                by_passive = self._by_passive()
+                loads = [
+                    [self.hold(dot(row, w)) for row in by_passive] for w in self._by_squares(right)
+                ]
+            self._loads[output] = loads
+        own = made.place
+        if output == "beam":
+            turns = list(zip(*made.turn, strict=True))
+            own = tuple(zip(*(cross(turn, machine.direction) for turn in turns), strict=True))
+        columns = list(zip(*made.relations, strict=True))
+        return [
+            [
+                self.hold(direct - dot(load, columns[k]) if columns and load else direct)
+                for k, direct in enumerate(row)
+            ]
+            for row, load in zip(own, self._loads[output], strict=True)
+        ]
+
+    def driven(self, output: str, actuator: Expr) -> list[list[Expr]]:
+        """Return what a unit of an actuator does to the platform's place (m) or beam."""
+        rows = self.machine.position if output == "place" else self.machine.direction
+        k = self.machine.actuators.index(actuator)
+        return [[self.along(x)[k]] for x in rows]
+
+    def compliance(self, output: str) -> list[list[Expr]]:
+        """Return the compliance of the platform's place (m/N) or of its beam (rad/(N*m))."""
+        from linkwright.parallel.flexing import SoftParts, bent_through
+
+        soft, parts = self.soft or SoftParts(), list[list[list[Expr]]]()
+        for name, section in soft.links.items():
+            made, span = self.flexing.link(name)
+            parts.append(bent_through(self.follows(output, made), section, span))
+        for name, size in soft.drives.items():
+            parts.append(_through(self.driven(output, self.flexing.drive(name)), 1.0 / size))
+        for name, size in soft.joints.items():
+            parts.append(_through(self.follows(output, self.flexing.joint(name)), 1.0 / size))
+        if not parts:
+            raise InputError(
+                "nothing gives way, so that the platform has no compliance",
+                remedy="name some: --tube, --drive or --joint; [soft] in a design; soft= in Python",
+            )
+        return [[self.hold(total(p[i][j] for p in parts)) for j in range(3)] for i in range(3)]
+
+    def slack(self) -> Expr:
+        """Return the greatest turn of the beam within the clearances, deg."""
+        if self.soft is None or not self.soft.clearances:
+            raise InputError(
+                "no joint has clearance, so that the beam has no slack",
+                remedy="name some: --clearance; [soft.clearances] in a design; soft= in Python",
+            )
+        point, d = self.machine.platform.point, self.machine.direction
+        ground = self.machine.mechanism.ground.frame
+        beam = self.at_start(self.machine.platform.axis)
+        axes = [axis.components(ground) for axis in point.axes]
+        lean = [abs(sum(map(float.__mul__, self.at_start(a), beam))) for a in point.axes]
+        beside = axes[lean.index(min(lean))]
+        across = cross(d, beside)
+        size = self.hold(sqrt(dot(across, across)))
+        first = [self.hold(x / size) for x in across]
+        bases = (first, [self.hold(x) for x in cross(d, first)])
+        squares: list[tuple[float, list[Expr]]] = []
+        for name, gap in self.soft.clearances.items():
+            columns = list(zip(*self.follows("beam", self.flexing.joint(name)), strict=True))
+            a, b = ([self.hold(dot(e, column)) for column in columns] for e in bases)
+            squares.append((gap, [self.hold(dot(x, y)) for x, y in ((a, a), (a, b), (b, b))]))
+        found = []
+        for k in range(_WAYS):
+            c, s = math.cos(math.pi * k / _WAYS), math.sin(math.pi * k / _WAYS)
+            ways = [constant(x) for x in (c * c, 2.0 * c * s, s * s)]
+            found.append(
+                total(constant(gap * _DEGREES) * _root(dot(ways, parts)) for gap, parts in squares)
+            )
+        return self.hold(_greatest(found))
 
     def along(self, x: Expr) -> list[Expr]:
         """Return the rates of an expression of the coordinates for unit rates of the actuators."""
@@ -225,16 +342,35 @@ def _least(values: Sequence[Expr]) -> Expr:
     return found
 
 
+def _greatest(values: Sequence[Expr]) -> Expr:
+    found = values[0]
+    for x in values[1:]:
+        found = maximum(found, x)
+    return found
+
+
+def _root(x: Expr) -> Expr:
+    """Return the root of a sum of squares, smooth at zero: 1e-9 rad/m is nothing."""
+    return sqrt(maximum(x, 0) + constant(1e-18))
+
+
+def _through(rows: Sequence[Sequence[Expr]], compliance: float) -> list[list[Expr]]:
+    """Return S C S^T for a compliance that is alike along all axes of a part."""
+    return [[constant(compliance) * dot(a, b) for b in rows] for a in rows]
+
+
 def _eigenvalues(terms: ChartTerms, matrix: Sequence[Sequence[Expr]]) -> list[Expr]:
     """Return the eigenvalues of a symmetric matrix by Jacobi's rotations, in a loop of sweeps."""
     n = len(matrix)
     if n == 1:
         return [matrix[0][0]]
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
-    inner = {p: symbol(f"m{p[0]}_{p[1]}", "local", owner=_OWNER) for p in pairs}
-    ends = {p: symbol(f"e{p[0]}_{p[1]}", "local", owner=_OWNER) for p in pairs}
+    again = sum(isinstance(x, Loop) for x in terms.statements)
+    own = f"{again}_" if again else ""
+    inner = {p: symbol(f"m{own}{p[0]}_{p[1]}", "local", owner=_OWNER) for p in pairs}
+    ends = {p: symbol(f"e{own}{p[0]}_{p[1]}", "local", owner=_OWNER) for p in pairs}
     body: list[Statement] = []
-    names = Namer(None, "r")
+    names = Namer(None, f"r{own}")
 
     def let(value: Expr) -> Expr:
         if value.is_atom:
@@ -333,6 +469,16 @@ def _effort_unit(terms: ChartTerms, column: str) -> str:
     return {"rad": "N*m", "m": "N"}.get(units.get(column.removeprefix("effort "), ""), "")
 
 
+def _softest(output: str) -> Callable[[ChartTerms], Columns]:
+    name = "rotary-compliance" if output == "beam" else "linear-compliance"
+
+    def column(terms: ChartTerms) -> Columns:
+        matrix = terms.compliance(output)
+        return {name: _sorted(terms, _eigenvalues(terms, matrix))[0]}
+
+    return column
+
+
 def _condition(terms: ChartTerms) -> Columns:
     values = terms.singular_values()
     return {"condition": values[0] / values[-1]}
@@ -370,6 +516,24 @@ for _quantity in (
     ),
     ChartQuantity(
         "effort", _effort_unit, "efforts of the actuators against the weight, N or N*m", _efforts
+    ),
+    ChartQuantity(
+        "rotary-compliance",
+        "rad/(N*m)",
+        "greatest turn of the beam for a unit moment on the platform, actuators locked",
+        _softest("beam"),
+    ),
+    ChartQuantity(
+        "linear-compliance",
+        "m/N",
+        "greatest displacement of the platform's point for a unit force, actuators locked",
+        _softest("place"),
+    ),
+    ChartQuantity(
+        "slack",
+        "deg",
+        "greatest turn of the beam within the clearances of joints, actuators locked",
+        lambda terms: {"slack": terms.slack()},
     ),
     ChartQuantity(
         "coordinates",

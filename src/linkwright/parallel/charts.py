@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from linkwright.parallel.chart_plots import DrawnPass
+    from linkwright.parallel.flexing import SoftParts
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -206,6 +207,7 @@ def chart(
     values: Mapping[str, Amount] | None = None,
     output: str | None = None,
     length: float | None = None,
+    soft: Mapping[str, Mapping[str, Any]] | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     threads: int = 1,
@@ -218,13 +220,16 @@ def chart(
             "elevation", "roll", "pitch", "yaw" in degrees; "x", "y", "z", "distance" in m;
             coordinates by their names in rad or m. Lines are followed along the last one.
         of: "reach", "condition", "manipulability", "transmission", "pressure", "effort",
-            "coordinates", and what else is registered.
+            "coordinates", "rotary-compliance", "linear-compliance", "slack", and what else is
+            registered.
         at: what else is known, by the same names, such as {"distance": 0.98}.
         start: coordinates from which the configuration is assembled whose branch is charted.
         values: values of parameters by name.
         output: what counts of the platform's motion: "pose", "direction" or "position"; by default
             what the axes are about.
         length: characteristic length, m.
+        soft: what gives way, as in `linkwright.parallel.stiffness`: "links", "drives", "joints" and
+            "clearances", each by name.
         folder: where the parts of a large chart go as Parquet files while it is computed.
         resume: go on with what is in the folder.
         threads: that share the work; the result has the same bits for any number.
@@ -251,7 +256,14 @@ def chart(
         raise InputError(f"output is {output!r}", remedy=f"one of {', '.join(OUTPUTS)}")
     space = chart_space(machine, axes, at)
     engine = ChartEngine(
-        machine, space, names, output=output, start=start, values=values, length=length
+        machine,
+        space,
+        names,
+        output=output,
+        start=start,
+        values=values,
+        length=length,
+        soft=_soft_parts(soft) if soft else None,
     )
     if folder is not None:
         from linkwright.parallel.chart_files import charted_in
@@ -269,6 +281,12 @@ def chart(
         ends[made.ended], causes[made.ended] = made.ends, made.causes
     shaped = {name: whole.reshape(space.shape) for name, whole in result.items()}
     return finished(engine, shaped, ends, causes)
+
+
+def _soft_parts(given: Mapping[str, Mapping[str, Any]]) -> SoftParts:
+    from linkwright.parallel.flexing import SoftParts
+
+    return SoftParts.of(given)
 
 
 def finished(

@@ -23,6 +23,7 @@ from linkwright.formats.schema import Format, Key, read_record
 from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism, mechanism_of
+from linkwright.parallel.flexing import soft_texts
 from linkwright.parallel.machine_design import METHODS, DesignLimit, MachineDesign, design
 
 __all__ = ["DesignTask", "read_design"]
@@ -44,6 +45,17 @@ class DesignLimitTable(Record):
     most: Annotated[float | None, Key("it is not above")] = None
 
 
+class SoftTable(Record, BaseModel):
+    """What gives way, by name of links, actuators and joints."""
+
+    tubes: Annotated[
+        dict[str, list[float | str]], Key("of links: diameter, wall, perhaps Young's modulus")
+    ] = {}
+    drives: Annotated[dict[str, float | str], Key("stiffness of actuators, N*m/rad or N/m")] = {}
+    joints: Annotated[dict[str, float | str], Key("radial stiffness of joints, N/m")] = {}
+    clearances: Annotated[dict[str, float | str], Key("radial clearance of joints, m")] = {}
+
+
 class PosesTable(Record):
     """Directions that must be reached: from, to (deg) and count."""
 
@@ -62,6 +74,7 @@ class DesignFile(Record, BaseModel):
     ]
     limits: Annotated[dict[str, DesignLimitTable], Key("of other quantities")] = {}
     poses: Annotated[PosesTable, Key("that must be reached")] = PosesTable()
+    soft: Annotated[SoftTable, Key("what gives way, for compliance and slack")] = SoftTable()
     start: Annotated[dict[str, float], Key("where the search begins")] = {}
     method: Annotated[Literal["SLSQP", "trust-constr", "global"], Key("of the optimizer")] = "SLSQP"
     turns: Annotated[int, Key("of the optimizer at most")] = 60
@@ -87,6 +100,7 @@ class DesignTask:
     method: str = METHODS[0]  # of the optimizer
     turns: int = 60  # of the optimizer at most
     start: dict[str, float] = field(default_factory=dict)
+    soft: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)  # what gives way
 
     def run(self) -> MachineDesign:
         """Return the dimensions found."""
@@ -100,6 +114,7 @@ class DesignTask:
             method=self.method,
             start=self.start or None,
             turns=self.turns,
+            soft=self.soft,
         )
 
 
@@ -130,6 +145,10 @@ def read_design(path: str | os.PathLike[str]) -> DesignTask:
     for name, given in record.limits.items():
         if given.least is None and given.most is None:
             raise source.error(("limits", name), "the limit has no number", "give least or most")
+    try:
+        soft = soft_texts(model, **{k: getattr(record.soft, k) for k in SoftTable.model_fields})
+    except (InputError, UnitError) as error:
+        raise source.error(("soft",), error.what, error.remedy) from None
     return DesignTask(
         model,
         variables,
@@ -140,6 +159,7 @@ def read_design(path: str | os.PathLike[str]) -> DesignTask:
         _WORDS[record.method],
         record.turns,
         dict(record.start),
+        soft,
     )
 
 

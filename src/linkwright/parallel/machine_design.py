@@ -34,6 +34,7 @@ from linkwright.equations.parallel_machine import (
 )
 from linkwright.mechanism import ModelLike
 from linkwright.parallel.chart_quantities import ChartTerms, quantity_of
+from linkwright.parallel.flexing import SoftParts
 from linkwright.parallel.machine_rates import machine_rates
 from linkwright.program import Program
 from linkwright.robots.closing import known_rows
@@ -92,6 +93,7 @@ def design(
     start: Mapping[str, float] | None = None,
     turns: int = 60,
     seed: int = 0,
+    soft: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> MachineDesign:
     """Return the dimensions with the best worst case of a quantity over poses.
 
@@ -112,7 +114,9 @@ def design(
     if method not in METHODS:
         raise InputError(f"there is no method {method!r}", remedy=f"one of {', '.join(METHODS)}")
     goal = DesignLimit(largest or least or "")
-    problem = _Problem(source, variables, poses, goal, largest is not None, limits, start)
+    problem = _Problem(
+        source, variables, poses, goal, largest is not None, limits, start, SoftParts.of(soft)
+    )
     x = problem.first
     before = problem.true_worst(x)[goal.quantity]
     if method == "differential evolution":
@@ -188,6 +192,7 @@ class _Problem:
         largest: bool,
         limits: Sequence[DesignLimit],
         start: Mapping[str, float] | None,
+        soft: SoftParts | None = None,
     ) -> None:
         machine = self.machine = parallel_machine(source)
         m = machine.mechanism
@@ -220,7 +225,7 @@ class _Problem:
         self._at = reached.q
         wanted = list(dict.fromkeys([goal.quantity, *(k.quantity for k in self.limits)]))
         rates = machine_rates(machine)
-        terms = ChartTerms(rates, _output(poses), list(map(float, own)))
+        terms = ChartTerms(rates, _output(poses), list(map(float, own)), soft)
         self._columns: dict[str, list[int]] = {}
         shown: list[Expr] = []
         for name in wanted:
@@ -241,7 +246,7 @@ class _Problem:
         self._kept: tuple[bytes, tuple[Array, Array, Array]] | None = None
         values, _, _ = self._evaluated(self.first)
         self._scale = {
-            name: max(float(np.abs(values[:, columns]).max()), 1e-9)
+            name: max(float(np.abs(values[:, columns]).max()), 1e-12)
             for name, columns in self._columns.items()
         }
 

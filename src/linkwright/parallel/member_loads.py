@@ -22,7 +22,7 @@ from linkwright.base.errors import InputError, suggestion
 from linkwright.base.reprs import one_line
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.parallel.beams import BeamSection, buckling_load
-from linkwright.parallel.platform_stiffness import _Flexing
+from linkwright.parallel.flexing import Flexing
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Body
@@ -100,15 +100,16 @@ def member_strength(
             raise InputError(f"{m.name!r} has no link {name!r} that bends", remedy=remedy)
     still = np.zeros((len(rows), len(robot.speeds)))
     reactions = np.asarray(robot.loop_loads(rows, still, still)[1])
-    flexing = _Flexing(parallel_machine(robot), rows[0])
+    machine = parallel_machine(robot)
+    names = (x.name for x in machine.coordinates)
+    flexing = Flexing(machine, dict(zip(names, map(float, rows[0]), strict=True)))
     known = {x: m.values[n] for n, x in m.parameters.items() if n in m.values}
     down = np.array(evaluate_all(list(m.gravity_vector.components(m.ground.frame)), known), float)
     found = []
     for name, section in sections.items():
         body = m.bodies[name]
-        start = flexing._place(body.origin)
         turn = robot.pose(rows, name)[:, :3, :3]
-        end = turn[0].T @ (flexing._far_end(body, start) - start)
+        end = turn[0].T @ flexing.numbers(flexing.link(name)[1])
         row = reactions[:, robot.links.index(name)]
         found.append(_member(name, section, end, row, turn, _mass(body, known), down))
     return tuple(found)

@@ -5,8 +5,8 @@ link, of a joint, of an actuator. Relations of closed loops and the pose of the 
 it, and passive joints follow by the implicit function theorem, dy = -G_y^+ G_v dv. That gives the
 matrix S with dx = S dv at the platform. A force F on the platform loads what gives way with S^T F
 (virtual work; actuators locked), so that the compliance of the platform is S C S^T, with C that of
-the parts (Gosselin 1990; Pashkevich, Chablat and Wenger 2009). How a relation changes with a
-displacement is read from where its force acts (`Constraint.works`).
+the parts (Gosselin 1990; Pashkevich, Chablat and Wenger 2009). What a displacement does at first
+says `linkwright.parallel.flexing`.
 
 A machine that is not overconstrained carries its loads in one way only, and the result is exact for
 small displacements; an overconstrained one is rejected.
@@ -14,29 +14,25 @@ small displacements; an overconstrained one is rejected.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.algebra import Expr, Vector, evaluate_all
+from linkwright.algebra import Expr
 from linkwright.algebra.calculus import gradient
 from linkwright.base.arguments import worded
-from linkwright.base.errors import DomainError, InputError, suggestion
+from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import one_line
-from linkwright.base.rotations import skew
-from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
-from linkwright.mechanism import Body, ModelLike, Point
+from linkwright.mechanism import ModelLike
 from linkwright.parallel.beams import BeamSection
+from linkwright.parallel.flexing import Displacement, Flexing, SoftParts
 
 __all__ = ["PlatformStiffness", "beam_compliance", "stiffness"]
 
 Array = NDArray[np.float64]
-_SAME_PLACE = 1e-7
 _SINGULAR = 1e-9
 
 
@@ -138,50 +134,40 @@ def stiffness(
             "nothing gives way, so that the platform has no compliance",
             remedy="name links, drives, joints or clearances",
         )
-    flexing = _Flexing(parallel_machine(source), q)
+    soft = SoftParts(links or {}, drives or {}, joints or {}, clearances or {})
+    machine = Stiffening(parallel_machine(source), q)
     parts: dict[str, tuple[Array, Array]] = {}
-    for name, section in (links or {}).items():
-        parts[name] = flexing.link(name, section)
-    for name, size in (drives or {}).items():
-        parts[f"drive of {name}"] = flexing.drive(name), np.array([[1.0 / _positive(name, size)]])
-    for name, size in (joints or {}).items():
-        parts[f"joint of {name}"] = flexing.joint(name), np.eye(3) / _positive(name, size)
+    for name, section in soft.links.items():
+        parts[name] = machine.link(name, section)
+    for name, size in soft.drives.items():
+        parts[f"drive of {name}"] = machine.drive(name), np.array([[1.0 / size]])
+    for name, size in soft.joints.items():
+        parts[f"joint of {name}"] = machine.joint(name), np.eye(3) / size
     shares = {name: s @ c @ s.T for name, (s, c) in parts.items()}
     slack = np.zeros(6)
-    for name, size in (clearances or {}).items():
-        slack += np.linalg.norm(flexing.joint(name), axis=1) * _positive(name, size)
+    for name, size in soft.clearances.items():
+        slack += np.linalg.norm(machine.joint(name), axis=1) * size
     return PlatformStiffness(sum(shares.values(), np.zeros((6, 6))), shares, slack)
 
 
-def _positive(name: str, value: float) -> float:
-    if not (math.isfinite(value) and value > 0.0):
-        raise InputError(f"{name!r} is given {value}", remedy="give a positive number")
-    return float(value)
-
-
-class _Flexing:
-    """A machine at one pose: where its relations act, and what follows a displacement."""
+class Stiffening:
+    """A machine at one pose: what follows a displacement once its loops close again."""
 
     def __init__(self, machine: ParallelMachine, q: Mapping[str, float] | ArrayLike) -> None:
         from linkwright.parallel.pose_errors import closed_coordinates
 
-        m = machine.mechanism
         self.machine = machine
         at = closed_coordinates(machine, q)
-        given = dict(zip(machine.coordinates, map(float, at), strict=True))
-        samples = closed_samples(m, m.values, given)
-        self.constraints = with_exact_rates(m, samples).constraints
-        self._known: dict[Expr, Any] = dict(given)
-        self._known |= {x: m.values[k] for k, x in m.parameters.items() if k in m.values}
+        names = (x.name for x in machine.coordinates)
+        self.flexing = Flexing(machine, dict(zip(names, map(float, at), strict=True)))
         unknowns = list(machine.coordinates)
         self._relations = self._matrix([gradient(g, unknowns) for g in machine.relations])
-        turned = self._numbers([x for row in machine.rotation for x in row]).reshape(3, 3)
+        turned = self.flexing.numbers([x for row in machine.rotation for x in row]).reshape(3, 3)
         slopes = [gradient(x, unknowns) for row in machine.rotation for x in row]
         spins = np.einsum("ijk,lj->ilk", self._matrix(slopes).reshape(3, 3, -1), turned)
         turns = [spins[2, 1] - spins[1, 2], spins[0, 2] - spins[2, 0], spins[1, 0] - spins[0, 1]]
         places = self._matrix([gradient(x, unknowns) for x in machine.position])
         self._pose = np.vstack([places, 0.5 * np.array(turns)])
-        self._platform = self._numbers(list(machine.position))
         driven = [unknowns.index(z) for z in machine.actuators]
         self._driven = driven
         self._passive = [k for k in range(len(unknowns)) if k not in set(driven)]
@@ -210,137 +196,33 @@ class _Flexing:
                 remedy="take a pose away from the singularity",
             )
 
-    # -- numbers -----------------------------------------------------------------------------------
-    def _numbers(self, parts: Sequence[Expr]) -> Array:
-        return np.array([float(v) for v in evaluate_all(list(parts), self._known)])
-
     def _matrix(self, rows: Sequence[Sequence[Expr]]) -> Array:
-        width = len(self.machine.coordinates)
-        return self._numbers([x for row in rows for x in row]).reshape(len(rows), width)
+        if not rows:
+            return np.zeros((0, len(self.machine.coordinates)))
+        return self.flexing.numbers([x for row in rows for x in row]).reshape(len(rows), -1)
 
-    def _vector(self, vector: Vector) -> Array:
-        return self._numbers(vector.components(self.machine.mechanism.ground.frame))
-
-    def _place(self, point: Point) -> Array:
-        return self._vector(point.position)
-
-    # -- what gives way ----------------------------------------------------------------------------
     def drive(self, name: str) -> Array:
         """Return the movement of the platform for a unit of an actuator."""
-        names = [z.name for z in self.machine.actuators]
-        if name not in names:
-            raise self._unknown(name, names, "actuator")
-        k = self._driven[names.index(name)]
+        k = list(self.machine.coordinates).index(self.flexing.drive(name))
         return self._pose[:, [k]] + self._follow(self._relations[:, [k]])
 
     def link(self, name: str, section: BeamSection) -> tuple[Array, Array]:
         """Return the movement of the platform for one of a link's far end, and its compliance."""
-        body = self._body(name)
-        start = self._place(body.origin)
-        end = self._far_end(body, start)
-        span = end - start
+        made, arm = self.flexing.link(name)
+        span = self.flexing.numbers(arm)
         length = float(np.linalg.norm(span))
-        axes = _frame_along(span / length)
-        turn = np.kron(np.eye(2), axes)
-        moved = self._moved(body, end)
-        return self._movement(moved, end), turn @ beam_compliance(section, length) @ turn.T
+        turn = np.kron(np.eye(2), _frame_along(span / length))
+        return self._movement(made), turn @ beam_compliance(section, length) @ turn.T
 
     def joint(self, name: str) -> Array:
         """Return the movement of the platform for one of a joint along the ground's axes."""
-        m = self.machine.mechanism
-        closing = next((loop for loop in m.loops if loop.name == name), None)
-        if closing is None:
-            body = self._body(name, [loop.name for loop in m.loops])
-            moved = {other for other in m.bodies.values() if body in other.ancestors()} | {body}
-            return self._movement((moved, None), self._place(body.origin))[:, :3]
-        rows = np.zeros((len(self._relations), 3))
-        for i, c in enumerate(self._positions()):
-            if c.name in closing.relations:
-                rows[i] = sum(
-                    (self._vector(w.direction) for w in c.works if not w.turns), np.zeros(3)
-                )
-        return self._follow(rows)
+        return self._movement(self.flexing.joint(name))
 
-    def _positions(self) -> list[Any]:
-        return [c for c in self.constraints if c.position is not None]
-
-    def _body(self, name: str, more: Sequence[str] = ()) -> Body:
-        bodies = self.machine.mechanism.bodies
-        if name not in bodies:
-            raise self._unknown(name, [*bodies, *more], "body")
-        return bodies[name]
-
-    def _unknown(self, name: str, known: Sequence[str], what: str) -> InputError:
-        remedy = suggestion(name, known, f"there are {', '.join(known)}")
-        return InputError(f"{self.machine.mechanism.name!r} has no {what} {name!r}", remedy=remedy)
-
-    def _far_end(self, body: Body, start: Array) -> Array:
-        """Return the one place, away from its joint, at which a body meets others."""
-        m = self.machine.mechanism
-        places = [self._place(child.origin) for child in m.bodies.values() if child.parent is body]
-        for c in self._positions():
-            for w in c.works:
-                places += [self._place(p) for p in (w.point, w.reaction) if p.body is body]
-        assert m.platform is not None
-        if m.platform.point.body is body:
-            places.append(self._platform)
-        far: list[Array] = []
-        for place in places:
-            if all(np.linalg.norm(place - other) > _SAME_PLACE for other in (start, *far)):
-                far.append(place)
-        if len(far) != 1:
-            raise InputError(
-                f"{body.name!r} meets others at {len(far)} places away from its joint, and a beam "
-                "has one other end",
-                remedy="leave it rigid, or divide it into bodies with one other end each",
-            )
-        return far[0]
-
-    def _moved(self, body: Body, end: Array) -> tuple[set[Body], Body]:
-        """Return the bodies that move with the far end of a body, and that body itself."""
-        m = self.machine.mechanism
-        children = [
-            child
-            for child in m.bodies.values()
-            if child.parent is body
-            and np.linalg.norm(self._place(child.origin) - end) <= _SAME_PLACE
-        ]
-        below = {b for b in m.bodies.values() if any(c in b.ancestors() for c in children)}
-        return below | set(children), body
-
-    def _movement(self, moved: tuple[set[Body], Body | None], pivot: Array) -> Array:
-        """Return the movement of the platform for displacements and turns of what is moved."""
-        bodies, bent = moved
-
-        def goes(point: Point) -> bool:
-            at_end = point.body is bent and (
-                np.linalg.norm(self._place(point) - pivot) <= _SAME_PLACE
-            )
-            return point.body in bodies or bool(at_end)
-
-        rows = np.zeros((len(self._relations), 6))
-        for i, c in enumerate(self._positions()):
-            for w in c.works:
-                d = self._vector(w.direction)
-                for point, sign in ((w.point, 1.0), (w.reaction, -1.0)):
-                    turning = w.turns and (point.body in bodies or self._turns_with(point, bent))
-                    if turning:
-                        rows[i, 3:] += sign * d
-                    elif not w.turns and goes(point):
-                        rows[i, :3] += sign * d
-                        rows[i, 3:] += sign * np.cross(self._place(point) - pivot, d)
-        pose = np.zeros((6, 6))
-        platform = self.machine.mechanism.platform
-        assert platform is not None
-        if platform.point.body in bodies or platform.point.body is bent:
-            arm = self._platform - pivot
-            pose[:] = np.eye(6)
-            pose[:3, 3:] = -skew(arm)
-        return pose + self._follow(rows)
-
-    def _turns_with(self, point: Point, bent: Body | None) -> bool:
-        """Whether the joint of a couple sits at the far end of a bent body."""
-        return bent is not None and point.body is bent
+    def _movement(self, made: Displacement) -> Array:
+        own = np.vstack([self._matrix(made.place), self._matrix(made.turn)])
+        if not made.relations:
+            return own
+        return own + self._follow(self._matrix(made.relations))
 
     def _follow(self, change: Array) -> Array:
         """Return the movement of the platform that makes up for a change of the relations."""

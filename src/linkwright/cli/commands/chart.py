@@ -16,8 +16,10 @@ from linkwright.cli.options import (
     open_model,
     option,
     own,
+    read_named,
     read_range,
     read_settings,
+    read_tubes,
 )
 from linkwright.cli.results import CommandResult, TextTable
 
@@ -29,7 +31,13 @@ OVER = (
     "With a count, NAME=FROM:TO:COUNT: an axis of the chart; the last is the one that lines "
     "follow. Directions: azimuth and zenith or elevation (deg). Default: " + " ".join(AXES) + "."
 )
-OF = "What to chart: reach, condition, manipulability, transmission, pressure, effort, coordinates."
+OF = (
+    "What to chart: reach, condition, manipulability, transmission, pressure, effort, coordinates, "
+    "and with parts that give way rotary-compliance, linear-compliance, slack."
+)
+DRIVE = "Stiffness of an actuator, as in arm1='100 kN*m/rad' or leg1='20 MN/m' (repeatable)."
+JOINT = "Radial stiffness of a joint, as in ball2='50 MN/m' (repeatable)."
+CLEARANCE = "Radial clearance of a joint, as in ball2='0.05 mm' (repeatable)."
 
 
 def command(
@@ -42,6 +50,10 @@ def command(
         list[str] | None, option("--at", "What else is known, such as distance=0.98.")
     ] = None,
     initial: Initial = None,
+    tube: Annotated[list[str] | None, option("--tube")] = None,
+    drive: Annotated[list[str] | None, own("NAME=VALUE", DRIVE)] = None,
+    joint: Annotated[list[str] | None, own("NAME=VALUE", JOINT)] = None,
+    clearance: Annotated[list[str] | None, own("NAME=VALUE", CLEARANCE)] = None,
     out: Annotated[
         Path | None,
         option("--out", "A picture (.svg, .png, .pdf), or a table (.csv, .parquet)."),
@@ -59,22 +71,33 @@ def command(
     Examples:
       linkwright parallel chart mount-2-rotary --of reach,transmission,effort -o b.svg
       linkwright parallel chart mount-3-rotary --at distance=0.98 --json
+      linkwright parallel chart mount-prismatic --of slack --clearance ball2='0.05 mm' -o slack.svg
+      linkwright parallel chart mount-2-rotary --of rotary-compliance --tube arm='100 mm,5 mm'
     """
     from linkwright.mechanism import mechanism_of
     from linkwright.parallel import chart
     from linkwright.parallel.chart_files import checked_target
+    from linkwright.parallel.flexing import soft_texts
 
     if out is not None:
         checked_target(out)
     opened = open_model(model, settings, trust=trust)
     names = [name.strip() for name in of.split(",") if name.strip()]
     axes = dict(read_range(text, "FROM:TO:COUNT") for text in over or AXES)
+    soft = soft_texts(
+        mechanism_of(opened),
+        read_tubes(tube),
+        read_named(drive, "--drive", "arm1='100 kN*m/rad'"),
+        read_named(joint, "--joint", "ball2='50 MN/m'"),
+        read_named(clearance, "--clearance", "ball2='0.05 mm'"),
+    )
     found = chart(
         opened,
         {name: (low, high, int(count)) for name, (low, high, count) in axes.items()},
         names,
         at=read_settings(at, "--at"),
         start=read_settings(initial, "--initial", mechanism_of(opened)) or None,
+        soft=soft,
         folder=folder,
         resume=resume,
         threads=threads or os.cpu_count() or 1,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from linkwright.algebra.units import amount
-from linkwright.base.errors import DomainError, Error, InputError
-from linkwright.cli.options import Model, Set, Trust, open_model, option, own
+from linkwright.base.errors import DomainError, InputError
+from linkwright.cli.options import Model, Set, Trust, open_model, option, own, read_tubes
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
@@ -19,14 +18,12 @@ if TYPE_CHECKING:
     from linkwright.parallel import BeamSection, MemberStrength
     from linkwright.robots import Robot
 
-TUBE = "A tube: diameter, wall and perhaps Young's modulus, as in arm='100 mm,4 mm' (repeatable)."
-MATERIAL = 70e9  # Pa, aluminum
 LEVELS = tuple(85.0 - 5.0 * k for k in range(18))  # elevations, deg
 
 
 def command(
     mount: Model,
-    tube: Annotated[list[str], own("NAME=D,WALL[,E]", TUBE)],
+    tube: Annotated[list[str], option("--tube")],
     settings: Set = None,
     trust: Trust = False,
     stress: Annotated[float, own("MPA", "What the material stands, MPa.")] = 70.0,
@@ -93,28 +90,12 @@ def _poses(robot: Robot, turns: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _sections(tubes: Sequence[str], links: Sequence[str]) -> dict[str, BeamSection]:
-    from linkwright.parallel import BeamSection
+    from linkwright.parallel.flexing import named_links, tube_section
 
     found: dict[str, BeamSection] = {}
-    for text in tubes:
-        name, _, rest = (part.strip() for part in text.partition("="))
-        units = ("m", "m", "Pa")
-        parts = rest.split(",")
-        try:
-            if len(parts) not in (2, 3):
-                raise InputError("")
-            sizes = [amount(p, "--tube", u) for p, u in zip(parts, units, strict=False)]
-        except Error:
-            raise InputError(
-                f"--tube {text!r} is not NAME=DIAMETER,WALL", remedy="as in arm='100 mm,4 mm'"
-            ) from None
-        section = BeamSection.tube(sizes[0], sizes[1], sizes[2] if len(sizes) > 2 else MATERIAL)
-        named = [name] if name in links else [x for x in links if name and x.startswith(name)]
-        if not named:
-            raise InputError(
-                f"no link begins with {name!r}", remedy=f"there are {', '.join(links)}"
-            )
-        found |= dict.fromkeys(named, section)
+    for name, parts in read_tubes(tubes).items():
+        section = tube_section(name, parts)
+        found |= dict.fromkeys(named_links(name, links), section)
     return found
 
 
