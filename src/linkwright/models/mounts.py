@@ -27,19 +27,23 @@ from linkwright.models.masses import RADIAL, Lump, lumped, rod
 def three_rotary(
     offset: float = 0.0,  # m
     capsules: bool = False,
+    hinges: bool = False,
+    cone: float = 20.0,  # deg
 ) -> Mechanism:
     """Return the mount with three motors at the base: two rotations and a plunge.
 
     With an `offset`, arms stand beside the planes of their legs by so much, as Hunt proposed for
-    stiffness and room; with `capsules`, arms and dish have shapes that charts keep apart.
+    stiffness and room; with `capsules`, arms and dish have shapes that charts keep apart. With
+    `hinges`, three hinges stand in place of each ball joint, of which the first and the last may
+    not come nearer to one line than the angle of their `cone`.
 
     >>> m = three_rotary()
     >>> len(m.constraints), m.actuators
     (6, [arm1, arm2, arm3])
     """
     m = Mechanism("mount-3-rotary", "antenna mount: three legs, each driven by a motor at the base")
-    _legs(m, offset)
-    _close_legs(m, offset)
+    _legs(m, offset, hinges, cone)
+    _close_legs(m, offset, hinges)
     _motors(m, "arm1", "arm2", "arm3")
     if capsules:
         _capsules(m)
@@ -49,6 +53,8 @@ def three_rotary(
 def two_rotary(
     offset: float = 0.0,  # m
     capsules: bool = False,
+    hinges: bool = False,
+    cone: float = 20.0,  # deg
 ) -> Mechanism:
     """Return the mount with a strut and two motors at the base.
 
@@ -57,8 +63,8 @@ def two_rotary(
     (9, [arm1, arm2])
     """
     m = Mechanism("mount-2-rotary", "antenna mount: three legs, a strut, two motors at the base")
-    _strut(m, _legs(m, offset))
-    _close_legs(m, offset)
+    _strut(m, _legs(m, offset, hinges, cone))
+    _close_legs(m, offset, hinges)
     _close_strut(m)
     _motors(m, "arm1", "arm2")
     if capsules:
@@ -69,6 +75,8 @@ def two_rotary(
 def prismatic(
     offset: float = 0.0,  # m
     capsules: bool = False,
+    hinges: bool = False,
+    cone: float = 20.0,  # deg
 ) -> Mechanism:
     """Return the mount with a strut and two jacks between strut and base.
 
@@ -77,7 +85,7 @@ def prismatic(
     (15, [leg1, leg2])
     """
     m = Mechanism("mount-prismatic", "antenna mount: three legs, a strut that two jacks tilt")
-    strut = _strut(m, _legs(m, offset))
+    strut = _strut(m, _legs(m, offset, hinges, cone))
     declare(m, "m", "where the jacks hold the strut, from the base center", h=0.49)
     declare(m, "m", "radius of the circle on which the jacks are anchored", anchor_radius=0.8)
     declare(m, "m", "height of the anchors above the base", anchor_height=0.3465)
@@ -88,7 +96,7 @@ def prismatic(
     declare(m, "m", "its mass center from the anchor", rod_center=0.3)
     for k in (1, 2):
         _jack(m, k, strut)
-    _close_legs(m, offset)
+    _close_legs(m, offset, hinges)
     _close_strut(m)
     for k in (1, 2):
         c, s = f"cos(azimuth{k})", f"sin(azimuth{k})"
@@ -148,19 +156,21 @@ def _members(m: Mechanism, *pairs: tuple[int, int]) -> None:
         m.actuate(name)
 
 
-def _legs(m: Mechanism, offset: float = 0.0) -> Body:
+def _legs(m: Mechanism, offset: float = 0.0, hinges: bool = False, cone: float = 0.0) -> Body:
     """Add parameters, arms and platform; return the platform."""
     _parameters(m)
     beside: str | int = 0
     if offset:
         declare(m, "m", "of arms beside the planes of their legs", arm_offset=offset)
         beside = "arm_offset"
-    arms = {k: _lower(m, k) for k in RADIAL}
+    arms = {k: _lower(m, k, hinges) for k in RADIAL}
+    if hinges:
+        arms = {k: _hinges(m, k, arm, beside, cone) for k, arm in arms.items()}
     upper = m.body(
         "upper1",
         parent=arms[1],
-        joint=Ball(quaternion=True),
-        at=(0, beside, "l + l_lower1"),
+        joint=Revolute("z") if hinges else Ball(quaternion=True),
+        at=(0, 0, 0) if hinges else (0, beside, "l + l_lower1"),
         doc="upper arm of leg 1",
         **lumped(m, rod("upper_mass", "l + l_upper1", "(1 - kappa)*(l + l_upper1)")),
     )
@@ -200,8 +210,37 @@ def _legs(m: Mechanism, offset: float = 0.0) -> Body:
     m.set_initial(dict.fromkeys(("arm1", "arm2", "arm3", "upper2", "upper3"), zenith))
     m.set_initial(platform=zenith)
     m.set_timing(0.5, step=0.01)
-    m.set_initial({"upper1.e0": "D/(2*l)", "upper1.e2": "-sqrt(1 - D**2/(4*l**2))"})
+    if hinges:
+        m.set_initial(dict.fromkeys(("yoke1", "yoke2", "yoke3"), f"2*{zenith}"))
+    else:
+        m.set_initial({"upper1.e0": "D/(2*l)", "upper1.e2": "-sqrt(1 - D**2/(4*l**2))"})
     return platform
+
+
+def _hinges(m: Mechanism, k: int, arm: Body, beside: str | int, cone: float) -> Body:
+    """Add the first two hinges in place of a ball joint; the third joins the upper arm (3-2-3).
+
+    The first is along the lower arm and the third along the upper one. They are on one line where
+    the angle of the middle one is 0 or 180 degrees, and there the three lose a freedom.
+    """
+    part = lumped(m, Lump("joint_mass/3", (0, 0, 0), ("joint_mass/3*gyration",) * 3))
+    fork = m.body(
+        f"fork{k}",
+        parent=arm,
+        joint=Revolute("z"),
+        at=(0, beside, f"l + l_lower{k}"),
+        doc=f"between the first and the second hinge of leg {k}",
+        **part,
+    )
+    yoke = m.body(
+        f"yoke{k}",
+        parent=fork,
+        joint=Revolute("-y"),
+        doc=f"between the second and the third hinge of leg {k}",
+        **part,
+    )
+    m.limit(f"yoke{k}", math.radians(cone), math.pi - math.radians(cone))
+    return yoke
 
 
 def _parameters(m: Mechanism) -> None:
@@ -233,7 +272,7 @@ def _parameters(m: Mechanism) -> None:
     m.declared_only = True
 
 
-def _lower(m: Mechanism, k: int) -> Body:
+def _lower(m: Mechanism, k: int, hinges: bool = False) -> Body:
     """Add the lower arm of a leg; its x is radial and its z lies along it."""
     x, y = RADIAL[k]
     length = f"l + l_lower{k}"
@@ -247,7 +286,7 @@ def _lower(m: Mechanism, k: int) -> Body:
         **lumped(
             m,
             rod("arm_mass", length, f"kappa*({length})"),
-            Lump("joint_mass", (0, 0, length)),
+            Lump("joint_mass/3" if hinges else "joint_mass", (0, 0, length)),
             Lump(
                 "balance_mass",
                 ("balance_arm*sin(balance_angle)", 0, "balance_arm*cos(balance_angle)"),
@@ -311,12 +350,15 @@ def _point(mass: str, center: str) -> Lump:
     return Lump(mass, (0, 0, center), (f"{mass}*gyration",) * 3)
 
 
-def _close_legs(m: Mechanism, offset: float = 0.0) -> None:
+def _close_legs(m: Mechanism, offset: float = 0.0, hinges: bool = False) -> None:
     beside, back = ("arm_offset", "-arm_offset") if offset else (0, 0)
     elbows = {k: m.point(f"elbow{k}", f"arm{k}", (0, beside, f"l + l_lower{k}")) for k in RADIAL}
     for k in (2, 3):  # whose upper arms have their y against that of the lower ones
         tip = m.point(f"tip{k}", f"upper{k}", (0, back, f"-l - l_upper{k}"))
-        m.close_loop(f"ball{k}", elbows[k], tip, Ball())
+        if hinges:
+            m.close_loop(f"ball{k}", f"yoke{k}", tip, Revolute("z"))
+        else:
+            m.close_loop(f"ball{k}", elbows[k], tip, Ball())
 
 
 def _capsules(m: Mechanism, *, jacks: bool = False) -> None:
