@@ -280,6 +280,52 @@ def test_quaternions_keep_their_length_in_every_scheme(method: str) -> None:
     assert np.abs(e[:, -1] - wanted).max() < 1e-3
 
 
+def second_scheme(q: Array, w: Array, inertia: Array, h: float, count: int) -> Array:
+    """SL's second scheme (5.9), in the world's axes: w' to q'' = Q w'/2 + Q(q')w/2, which is
+    integrated twice; the speed is read back from q', and the length is kept."""
+
+    def matrix(p: Array) -> Array:
+        a, b, c, d = p
+        return np.array([[-b, -c, -d], [a, d, -c], [-d, a, b], [c, -b, a]])
+
+    rate = 0.5 * matrix(q) @ w
+    for _ in range(count):
+        turn = Rotation.from_quat(q, scalar_first=True)
+        omega = 2 * matrix(q).T @ rate
+        own = turn.inv().apply(omega)
+        spin = turn.apply(-np.cross(own, inertia * own) / inertia)
+        change = 0.5 * matrix(q) @ spin + 0.5 * matrix(rate) @ omega
+        rate = rate + h * change
+        q = q + h * rate
+        q = q / np.linalg.norm(q)
+        rate = rate - (q @ rate) * q  # the length stays one
+    return q
+
+
+def test_both_schemes_of_quaternions_turn_a_body_alike() -> None:
+    """SL integrates w' to w and q' to q, or w' to q'' twice. Both come to the same orientation:
+    of order one, so that an eighth of the step leaves an eighth of the difference."""
+    inertia, start = np.array([0.1, 0.25, 0.3]), np.array([3.0, 0.5, 2.0])
+    m, _ = box_body(0.0)
+    names = [f"b.e{k}" for k in range(4)]
+    speeds = dict(zip(("b.p", "b.q", "b.r"), start, strict=True))
+    tight = go(System(m, base=1000), 1.0, speeds, method="dop853", record=names)
+    wanted = np.array([tight.samples[name][-1] for name in names])
+    errors, apart = [], []
+    for count in (250, 2000):
+        second = second_scheme(np.eye(4)[0], start, inertia, 1.0 / count, count)
+        ours = go(
+            System(m, base=1000), 1.0, speeds, method="semi-implicit", step=1.0 / count,
+            record=names,
+        )  # fmt: skip
+        first = np.array([ours.samples[name][-1] for name in names])
+        errors.append(float(np.abs(second - wanted).max()))
+        apart.append(float(np.abs(second - first).max()))
+    assert errors[1] < 5e-3
+    assert errors[0] / errors[1] == pytest.approx(8.0, rel=0.2)
+    assert apart[0] / apart[1] == pytest.approx(8.0, rel=0.3)
+
+
 def test_an_inertial_unit_tells_the_worlds_rates_and_accelerations() -> None:
     """Turned into the world's axes, with gravity added, they are w and x'' of its place (45)."""
     m, b = box_body()

@@ -11,12 +11,18 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
+from scipy.stats import chi2
 
 import linkwright as lw
 from linkwright.base.errors import InputError
 from linkwright.lab.base import BaseState
 from linkwright.lab.config import Camera, LabConfig, VisionConfig
-from linkwright.lab.files.vision_files import BlobPreferences, VisionPreferences, parse_vision
+from linkwright.lab.files.vision_files import (
+    BlobPreferences,
+    VisionPreferences,
+    parse_vision,
+    vision_text,
+)
 from linkwright.lab.lab import Lab
 from linkwright.lab.sources import lab_config
 from linkwright.lab.tasks import Task
@@ -404,3 +410,110 @@ def test_a_laboratory_sees_blobs_and_takes_up_the_file_of_a_task() -> None:
             running.place_blob("blob", [0, 0, 0])
         with pytest.raises(InputError, match=r"missing.pp"):
             running.set_vision("missing.pp")
+
+
+def followed(z: Array, variances: Array, times: Array, jerk: float) -> tuple[Array, Array]:
+    """A Kalman filter of one axis in plain NumPy, with matrices and the usual form."""
+    x, P = np.array([z[0], 0.0, 0.0]), np.diag([variances[0], 4.0, 400.0])
+    states, spreads = [x], [P]
+    for h, here, r in zip(np.diff(times), z[1:], variances[1:], strict=True):
+        F = np.array([[1, h, h * h / 2], [0, 1, h], [0, 0, 1]])
+        b = [h**3 / 6, h**2 / 2, h]
+        Q = np.array([[h**5 / 20, h**4 / 8, b[0]], [h**4 / 8, h**3 / 3, b[1]], b])
+        x, P = F @ x, F @ P @ F.T + jerk**2 * Q
+        K = P[:, 0] / (P[0, 0] + r)
+        x, P = x + K * (here - x[0]), P - np.outer(K, P[0])
+        states.append(x)
+        spreads.append(P)
+    return np.array(states), np.array(spreads)
+
+
+def worth(pixels: Array) -> Array:
+    """The variances of the point of two cameras along x, y, z, for a deviation of one pixel."""
+    turn = Rotation.from_euler("XYZ", (0.1, 0.2, -0.3)).as_matrix()
+    rows, right, depths = [], [], []
+    for i, eye in enumerate(EYES):
+        axes = Rotation.from_euler("XYZ", eye.a).as_matrix().T
+        for pixel, center, focal, axis in zip(
+            pixels[2 * i : 2 * i + 2], eye.center, eye.focal, axes, strict=False
+        ):
+            rows.append((pixel - center) / focal * axes[2] - axis)
+            right.append(rows[-1] @ eye.position)
+            depths.append(lambda x, e=eye, z=axes[2], f=focal: z @ (x - e.position) / f)
+    inverse = np.linalg.pinv(np.array(rows))
+    x = inverse @ right
+    return (turn @ inverse * [d(x) for d in depths]) ** 2 @ np.ones(4)
+
+
+def test_the_worth_of_pictures_is_how_the_point_moves_with_each_pixel() -> None:
+    """The covariance of the point, by differences of what the servo finds."""
+    pixels, step = projected(walk())[0], 1e-4
+    rows = np.vstack([pixels + s * step * row for s in (1, -1) for row in np.eye(4)] + [pixels])
+    given = {"pixels": rows, "visible": np.ones((9, 2)), "stamp": stamps()[:9]}
+    servo = VisionServo(config(), parse_vision("BLOB1_NOISE 0.5 300"))
+    found = driven(servo, given)
+    slopes = (found["b_unfiltered"][:4] - found["b_unfiltered"][4:8]) / (2 * step)
+    variances = 0.25 * (slopes**2).sum(axis=0)
+    assert 0.25 * worth(pixels) == pytest.approx(variances, rel=1e-6)
+    assert found["b_sigma"][0, :3] ** 2 == pytest.approx(variances, rel=1e-3)
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_kalman_filter_weighs_pictures_by_what_they_are_worth(executor: str) -> None:
+    """Gains, deviations and estimates are those of matrices; a gap in the pictures included."""
+    rough = projected(walk()) + 0.5 * np.random.default_rng(2).standard_normal((TICKS, 4))
+    visible = np.ones((TICKS, 2))
+    visible[7:10, 1] = 0
+    given = {"pixels": rough, "visible": visible, "stamp": stamps()}
+    servo = VisionServo(config(), parse_vision("BLOB1_NOISE 0.5 300"))
+    found = driven(servo, given, executor)
+    seen = visible.all(axis=1)
+    variances = 0.25 * np.array([worth(row) for row in rough[seen]])
+    for axis in range(3):
+        points = found["b_unfiltered"][seen, axis]
+        states, spreads = followed(points, variances[:, axis], stamps()[seen], 300.0)
+        for i, key in enumerate(("b_x", "b_xd", "b_xdd")):
+            scale = np.abs(states[:, i]).max()
+            assert found[key][seen, axis] == pytest.approx(states[:, i], abs=1e-9 * scale)
+            deviations = np.sqrt(spreads[:, i, i])
+            assert found["b_sigma"][seen, 3 * i + axis] == pytest.approx(deviations, rel=1e-6)
+
+
+def test_errors_of_the_kalman_filter_are_as_large_as_it_says() -> None:
+    """Over 80 blobs that jerk at random, seen in pictures with noise: normalized squared errors
+    of position, velocity and acceleration are on average one, within the band of chi-square."""
+    random, h, jerk, length, pause = np.random.default_rng(7), 1 / RATE, 30.0, 12, 12
+    runs = 80
+    F = np.array([[1, h, h * h / 2], [0, 1, h], [0, 0, 1]])
+    b = [h**3 / 6, h**2 / 2, h]
+    Q = jerk**2 * np.array([[h**5 / 20, h**4 / 8, b[0]], [h**4 / 8, h**3 / 3, b[1]], b])
+    L = np.linalg.cholesky(Q + 1e-30 * np.eye(3))
+    state = random.normal(size=(runs, 3, 3)) * np.array([0.1, 2.0, 20.0])[:, None]
+    points, last = np.zeros((runs, length + pause, 3)), state
+    for k in range(length + pause):
+        points[:, k] = state[:, 0]
+        last = state if k < length else last
+        state = np.einsum("ij,njk->nik", F, state)
+        state = state + np.einsum("ij,njk->nik", L, random.normal(size=state.shape))
+    pixels = projected(points.reshape(-1, 3))
+    pixels += 0.5 * random.normal(size=pixels.shape)
+    visible = np.tile(np.repeat([[1.0, 1.0], [0.0, 0.0]], [length, pause], axis=0), (runs, 1))
+    given = {"pixels": pixels, "visible": visible, "stamp": np.arange(len(pixels)) / RATE}
+    servo = VisionServo(config(), parse_vision("BLOB1_NOISE 0.5 30"))
+    found = driven(servo, given, "native")
+    at = np.arange(runs) * (length + pause) + length - 1
+    for i, key in enumerate(("b_x", "b_xd", "b_xdd")):
+        errors = (found[key][at] - last[:, i]) / found["b_sigma"][at, 3 * i : 3 * i + 3]
+        low, high = chi2.ppf([0.0005, 0.9995], runs * 2) / (runs * 2)  # axes share the pictures
+        assert low < float((errors**2).mean()) < high
+
+
+def test_noise_of_preferences_is_read_written_and_checked() -> None:
+    """`BLOBn_NOISE`, alone; what is not above zero has its line."""
+    found = parse_vision("BLOB2_NOISE 0.5 300")
+    assert found.blob(2).noise == (0.5, 300.0)
+    assert parse_vision(vision_text(found)) == found
+    with pytest.raises(InputError, match=r"BLOB1_NOISE is 0 300.*above 0"):
+        parse_vision("BLOB1_NOISE 0 300")
+    with pytest.raises(InputError, match="blob 1 has both NOISE and KALMAN"):
+        parse_vision("BLOB1_NOISE 1 300\nBLOB1_KALMAN 1 2 3 4 5 6 7 8 9")

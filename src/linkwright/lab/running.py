@@ -102,6 +102,7 @@ _compiled: dict[str, SlotFunction] = {}
 
 def python_task(task: Task, layout: SlotLayout, carried: Integers | None = None) -> SlotFunction:
     """Return a task as a Python function for the task slot."""
+    layout.kinematics.prepare(getattr(type(task).run, "__code__", None))
     runner = _Runner(task, layout, carried)
     told = partial(not_finite, task, layout)
     return SlotFunction(task.name, runner.call, bind=runner.bind, complains=told)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from linkwright.blocks import FunctionSlot, SlotPort
 from linkwright.blocks.slot import NUMBER
 from linkwright.lab.config import LabConfig
+from linkwright.lab.kinematics import LabKinematics
 
 MEMBER = "task"
 """The name of the slot in the System."""
@@ -69,6 +70,7 @@ class SlotLayout:
     outputs: Ports = field(init=False, repr=False)
     argument: Mapping[str, slice] = field(init=False, repr=False)
     result: Mapping[str, slice] = field(init=False, repr=False)
+    kinematics: LabKinematics = field(init=False, repr=False, compare=False)
     argument_count: int = field(init=False, repr=False)
     result_count: int = field(init=False, repr=False)
 
@@ -81,6 +83,7 @@ class SlotLayout:
         inputs, outputs = self._inputs(), self._outputs()
         argument, arguments = _places({NUMBER: SlotPort(), **inputs})
         result, results = _places(outputs)
+        put(self, "kinematics", LabKinematics(config))
         put(self, "inputs", MappingProxyType(inputs))
         put(self, "outputs", MappingProxyType(outputs))
         put(self, "argument", MappingProxyType(argument))
@@ -99,6 +102,8 @@ class SlotLayout:
         if e:
             found["cart"] = SlotPort((e, FRAME), doc="end-effectors as they are")
             found["now_cart"] = SlotPort((e, FRAME), doc="end-effectors as joints are wanted")
+            carried = "mass and center of what they carry, beyond those of the configuration"
+            found["carried"] = SlotPort((e, 4), doc=carried)
         found["base"] = SlotPort((FRAME,), doc="the base as it is")
         if b:
             found["blobs"] = SlotPort((b, sum(BLOB.values())), doc="blobs as they are seen")

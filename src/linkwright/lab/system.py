@@ -172,6 +172,8 @@ class _Builder:
         self.lives = {servo: self._life(servo, slot) for servo, slot in slots.items()}
         if self.real:
             self._watched()
+        else:
+            self._wire_loads(slots)
         self._wire_joints(slots)
         self._wire_frames(slots)
         if config.vision.blobs:
@@ -337,6 +339,14 @@ class _Builder:
         for effector in config.end_effectors:
             load = [known[name] for name in load_names(effector.name)]
             self.wire((load, self.invdyn[f"{effector.name}_load"]))
+
+    def _wire_loads(self, slots: dict[str, Member]) -> None:
+        """Say to tasks of a simulated robot what its end-effectors carry."""
+        known = self.robot.mechanism.parameters
+        usual = [self.robot.load_values(effector) for effector in self.config.end_effectors]
+        changes = [known[name] - value for load in usual for name, value in load.items()]
+        for slot in slots.values() if changes else ():
+            self.wire((changes, slot.carried))
 
     def _add_invkin(self, task: Member) -> None:
         """Add inverse kinematics for the mode `cart`, which begins where joints are wanted."""

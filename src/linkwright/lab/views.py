@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.base.errors import Error, suggestion, unknown
+from linkwright.lab.kinematics import ASKED, WHOLE, Asked
 from linkwright.lab.slot import BLOB, CARTESIAN, FRAME, JOINT_STATE, JOINT_TARGET, SlotLayout
 
 
@@ -104,20 +105,51 @@ class Named(dict[str, Any]):
         raise unknown(self.what, name, self, f"there are: {there}", kind=Error)
 
 
-class NowView(WantedView):
-    """What is wanted of the joints at present, and where that puts the end-effectors."""
+class _Moving:
+    """What a task may ask of links, vertices and end-effectors, and of the whole robot."""
 
-    __slots__ = ("cart",)
+    __slots__ = ()
+    asked: Asked
+
+    def position(self, frame: str) -> Any:
+        """Return where a frame is in the world, m."""
+        return self.asked.of("position", frame)
+
+    def pose(self, frame: str) -> Any:
+        """Return the homogeneous 4 x 4 matrix of a frame in the world."""
+        return self.asked.of("pose", frame)
+
+    def jacobian(self, frame: str) -> Any:
+        """Return velocity and angular velocity of a frame for unit speeds, 6 x n."""
+        return self.asked.of("jacobian", frame)
+
+    def jacobian_rate(self, frame: str) -> Any:
+        """Return the rate of `jacobian`."""
+        return self.asked.of("jacobian_rate", frame)
+
+    def center_of_mass(self) -> Any:
+        """Return the mass center in the world with what end-effectors carry, m."""
+        return self.asked.of("center_of_mass")
+
+    def center_of_mass_jacobian(self) -> Any:
+        """Return the velocity of the mass center for unit speeds, 3 x n."""
+        return self.asked.of("center_of_mass_jacobian")
+
+
+class NowView(WantedView, _Moving):
+    """What is wanted of the joints at present, and where that puts the robot."""
+
+    __slots__ = ("asked", "cart")
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
         super().__init__("state.desired", wanted, False)
         self.cart = Named("end-effector", {})
 
 
-class StateView(View):
+class StateView(View, _Moving):
     """The robot as it is: joints, end-effectors, base, blobs, and what is wanted at present."""
 
-    __slots__ = ("base", "blobs", "cart", "desired")
+    __slots__ = ("asked", "base", "blobs", "cart", "desired")
     q = _Part()
     u = _Part()
     a = _Part()
@@ -145,6 +177,10 @@ class StateView(View):
             blobs[name] = BlobView(f"state.blobs[{name!r}]", _cut(row, BLOB), False)
         self.cart, self.blobs = Named("end-effector", carts), Named("blob", blobs)
         self.desired.cart.update(nows)
+        more = {"base": self.base.parts, "carried": seen[at["carried"]] if carts else ()}
+        parts = {name: view.parts for name, view in carts.items()}
+        self.asked = Asked(layout.kinematics, {**self.parts, **more}, parts)
+        self.desired.asked = Asked(layout.kinematics, {**wanted, **more}, parts, self.asked)
 
 
 class DesiredView(WantedView):
@@ -185,7 +221,7 @@ def missing_part(error: AttributeError) -> Error | None:
         return None
     path, view = views[found[1]]
     parts = [n for n in dir(view) if isinstance(getattr(view, n), _Part)]
-    parts += [n for n in ("cart", "base", "blobs", "desired") if hasattr(view, n)]
+    parts += [n for n in ("cart", "base", "blobs", "desired", *ASKED, *WHOLE) if hasattr(view, n)]
     return Error(
         f"there is no {path}.{found[2]}",
         remedy=suggestion(found[2], parts, f"there are {', '.join(parts)}"),

@@ -12,12 +12,14 @@ import numpy as np
 from linkwright.base.errors import Error, InputError
 from linkwright.base.lazy import Later
 from linkwright.lab.loop import enter, require_simulated
+from linkwright.lab.slot import MEMBER
 
 if TYPE_CHECKING:
-    from linkwright.lab import cartesian, plant
+    from linkwright.lab import cartesian, plant, system as systems
     from linkwright.lab.lab import Lab
 else:
     cartesian, plant = Later("linkwright.lab.cartesian"), Later("linkwright.lab.plant")
+    systems = Later("linkwright.lab.system")
 
 
 def set_gravity(lab: Lab, vector: Sequence[float]) -> None:
@@ -72,6 +74,12 @@ def set_end_effector(
     values = load
     if lab._is_real:  # what it carries is known to inverse dynamics alone
         values = {f"invdyn.{name}_load[{i}]": v for i, v in enumerate(load.values())}
+        at, usual = list(lab._effectors).index(name), {e.name: e for e in lab.config.end_effectors}
+        for servo in (MEMBER, *systems.own_servos(lab.config)):
+            for i, (v, u) in enumerate(
+                zip(load.values(), robot.load_values(usual[name]).values(), strict=True)
+            ):
+                values[f"{servo}.carried[{at},{i}]"] = v - u
     for member in ("cart", "cart_desired"):
         values |= {f"{member}.{k}": v for k, v in cartesian.place_values(robot, found).items()}
     if lab.config.end_effectors:

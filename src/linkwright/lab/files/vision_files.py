@@ -1,8 +1,10 @@
 """`.pp` files: how the vision servo filters and predicts blobs (SL manual, section 5.7.2).
 
 `PREDICT` has the time to look ahead; `BLOBn_BUTTER` nine cutoffs of Butterworth filters,
-`BLOBn_KALMAN` nine gains of a Kalman filter, and `BLOBn_ACCELERATION` an acceleration that replaces
-the measured one. A blob that is not named is not filtered.
+`BLOBn_KALMAN` nine gains of a Kalman filter, `BLOBn_NOISE` what its gains can follow from instead:
+the deviation of pictures (pixels; m where there are no cameras) and the density of the jerk
+(m/s^2.5). `BLOBn_ACCELERATION` is an acceleration that replaces the measured one. A blob that is
+not named is not filtered.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from linkwright.formats.sl.configuration import Word, text_of, words_of
 Triple: TypeAlias = tuple[float, float, float]
 Nine: TypeAlias = tuple[Triple, Triple, Triple]
 
-_NUMBERS = {"BUTTER": 9, "KALMAN": 9, "ACCELERATION": 3}
+_NUMBERS = {"BUTTER": 9, "KALMAN": 9, "ACCELERATION": 3, "NOISE": 2}
 _KEY = re.compile(r"BLOB([1-9]\d{0,3})_([A-Z]+)\Z")
 
 
@@ -38,6 +40,8 @@ class BlobPreferences:
     kalman: Nine | None = None
     # that replaces the measured one, m/s^2; None where the measured one counts
     acceleration: Triple | None = None
+    # deviation of pictures (pixels, or m) and density of the jerk (m/s^2.5); None for none
+    noise: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,14 @@ def parse_vision(text: str, blobs: int | None = None, *, file: str = "") -> Visi
                 )
             _check(key, kind, values, line, file)
             row = rows.get(number, BlobPreferences())
-            rows[number] = _with(row, kind, values)
+            rows[number] = row = _with(row, kind, values)
+            if row.noise is not None and row.kalman is not None:
+                raise InputError(
+                    f"blob {number} has both NOISE and KALMAN",
+                    file=file or None,
+                    line=line,
+                    remedy="give constant gains, or what they follow from",
+                )
         at += 1 + count
     return replace(found, blobs=MappingProxyType(dict(sorted(rows.items()))))
 
@@ -110,6 +121,8 @@ def parse_vision(text: str, blobs: int | None = None, *, file: str = "") -> Visi
 def _with(row: BlobPreferences, kind: str, v: tuple[float, ...]) -> BlobPreferences:
     if kind == "ACCELERATION":
         return replace(row, acceleration=(v[0], v[1], v[2]))
+    if kind == "NOISE":
+        return replace(row, noise=(v[0], v[1]))
     nine: Nine = ((v[0], v[1], v[2]), (v[3], v[4], v[5]), (v[6], v[7], v[8]))
     return replace(row, butter=nine) if kind == "BUTTER" else replace(row, kalman=nine)
 
@@ -122,6 +135,14 @@ def _check(key: str, kind: str, values: tuple[float, ...], line: int, file: str)
             file=file or None,
             line=line,
             remedy="cutoffs are 0 to 100 percent of the Nyquist frequency",
+        )
+
+    if kind == "NOISE" and not all(value > 0 for value in values):
+        raise InputError(
+            f"{key} is {values[0]:g} {values[1]:g}",
+            file=file or None,
+            line=line,
+            remedy="the deviation of pictures and the density of the jerk are above 0",
         )
 
 
@@ -151,7 +172,7 @@ def _values(words: list[Word], at: int, count: int, file: str) -> tuple[float, .
             f"after {key} stand {len(found)} values; {count} are needed",
             file=file or None,
             line=line,
-            remedy="BUTTER and KALMAN have nine, ACCELERATION three, PREDICT one",
+            remedy="BUTTER and KALMAN have nine, ACCELERATION three, NOISE two, PREDICT one",
         )
     return tuple(found)
 
@@ -168,6 +189,7 @@ def vision_text(preferences: VisionPreferences) -> str:
             "BUTTER": None if row.butter is None else sum(row.butter, ()),
             "KALMAN": None if row.kalman is None else sum(row.kalman, ()),
             "ACCELERATION": row.acceleration,
+            "NOISE": row.noise,
         }
         for kind, values in parts.items():
             if values is None:

@@ -65,10 +65,17 @@ def triangulated(
     cameras: Sequence[Camera],
     pixels: Sequence[tuple[Expr, Expr]],
     visible: Sequence[Expr],
-) -> tuple[list[Expr], Expr]:
-    """Return the point that cameras see, in the frame of vision, and whether it is known."""
+) -> tuple[list[Expr], Expr, list[list[Expr]]]:
+    """Return the point that cameras see, in the frame of vision, and whether it is known.
+
+    The third result is the covariance of its error for pictures with a deviation of one pixel:
+    with the rows r of the least squares, and d the depth over the focal length of each,
+    (sum r r')^-1 (sum d^2 r r') (sum r r')^-1.
+    """
     hold = block.intermediate
     sums: dict[tuple[int, int], Expr] = {}
+    seen: list[tuple[list[Expr], list[Expr], Expr, Expr]] = []
+    """Of each row: it, the axis of the view, where that begins, the focal length."""
     right: list[Expr] = [block.expr(0)] * 3
     count = block.expr(0)
     for camera, (u, v), sees in zip(cameras, pixels, visible, strict=True):
@@ -82,6 +89,8 @@ def triangulated(
             slope = hold(where(counts, (pixel - center) / focal, 0))
             row = [hold(counts * (slope * z - x)) for x, z in zip(axis, rows[2], strict=True)]
             at = hold(dot(camera.position, row))
+            deep = [block.expr(x) for x in rows[2]]
+            seen.append((row, deep, hold(dot(camera.position, deep)), block.expr(focal)))
             for i in range(3):
                 right[i] = right[i] + row[i] * at
                 for j in range(i, 3):
@@ -99,7 +108,14 @@ def triangulated(
         hold(share * (ab * x + bb * y + bc * z)),
         hold(share * (ac * x + bc * y + cc * z)),
     ]
-    return found, known
+    point = [hold(x) for x in found]
+    spread: list[list[Expr]] = [[block.expr(0)] * 3 for _ in range(3)]
+    inverse = [[aa, ab, ac], [ab, bb, bc], [ac, bc, cc]]
+    for row, deep, begins, focal_length in seen:
+        depth = hold((dot(deep, point) - begins) / focal_length)
+        lever = [hold(share * depth * dot(line, row)) for line in inverse]
+        spread = [[spread[i][j] + lever[i] * lever[j] for j in range(3)] for i in range(3)]
+    return point, known, spread
 
 
 class SimulatedCameras(Block):
