@@ -439,10 +439,12 @@ def worth(pixels: Array) -> Array:
         ):
             rows.append((pixel - center) / focal * axes[2] - axis)
             right.append(rows[-1] @ eye.position)
-            depths.append(lambda x, e=eye, z=axes[2], f=focal: z @ (x - e.position) / f)
+            depths.append((axes[2], eye.position, focal))
     inverse = np.linalg.pinv(np.array(rows))
     x = inverse @ right
-    return (turn @ inverse * [d(x) for d in depths]) ** 2 @ np.ones(4)
+    levers = [float(z @ (x - at)) / focal for z, at, focal in depths]
+    found: Array = ((turn @ inverse * levers) ** 2).sum(axis=1)
+    return found
 
 
 def test_the_worth_of_pictures_is_how_the_point_moves_with_each_pixel() -> None:

@@ -192,7 +192,7 @@ def rotation(q: Any) -> Any:
     )
 
 
-class Asked:
+class RobotAnswers:
     """Answers the questions of a view: of the joints as they are, or as they are wanted."""
 
     def __init__(
@@ -200,7 +200,7 @@ class Asked:
         kinematics: LabKinematics,
         known: Mapping[str, Any],
         seen: Mapping[str, Any],
-        measured: Asked | None = None,
+        measured: RobotAnswers | None = None,
     ) -> None:
         self.kinematics, self.known, self.seen = kinematics, known, seen
         self.measured = self if measured is None else measured

@@ -25,7 +25,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.base.lazy import Later
 from linkwright.base.viewer import Open, show
 from linkwright.formats.robot.description import NamedFrame
-from linkwright.lab import lifecycle, loop as loops, motions, pushes, world
+from linkwright.lab import estimation, lifecycle, loop as loops, motions, pushes, world
 from linkwright.lab.builtin import builtin_tasks
 from linkwright.lab.config import MODES, EndEffector, LabConfig
 from linkwright.lab.console.commanded import Commanded
@@ -98,6 +98,8 @@ class Lab(Commanded):
         self.seed = seed
         self._is_real = is_real = driver is not None
         self._pages: list[Open] = []
+        self.model = config.description if config.model is None else config.model
+        """What controllers believe the robot to be."""
         self.closed = False
         """Whether it was closed: it can be looked at, and does nothing more."""
         # the simulated world, and what its System was given
@@ -519,6 +521,8 @@ class Lab(Commanded):
         """End-effectors as they are now, by name."""
         return dict(self._effectors)
 
+    estimate = estimation.estimate
+    set_model = estimation.set_model
     set_gravity = world.set_gravity
     push = pushes.push
 
@@ -549,5 +553,5 @@ class Lab(Commanded):
     set_vision = sight.set_vision
 
 
-for _home in (lifecycle, loops, motions, pushes, sight, world):
+for _home in (estimation, lifecycle, loops, motions, pushes, sight, world):
     vars(_home)["Lab"] = Lab  # so that hints of its methods are found at run time

@@ -64,6 +64,8 @@ class LabMechanism:
     base_speeds: tuple[Expr, ...] = ()  # along the base's own axes: velocity, then angular velocity
     # values of parameters that it has of its own
     numbers: Mapping[Expr, float] = field(default_factory=dict)
+    # parameters of masses, centers and inertias, where they are not numbers of the equations
+    inertial: tuple[str, ...] = ()
 
     @property
     def mechanism(self) -> Mechanism:
@@ -172,7 +174,8 @@ def lab_mechanism(config: LabConfig, *, believed: bool = False) -> LabMechanism:
     and loads as parameters.
 
     A mechanism is taken as it is, with its parameters and all that acts in it; of a description,
-    and where a base is made to float, one is made.
+    and where a base is made to float, one is made. Masses, centers and inertias of the latter are
+    parameters where it is what controllers believe in, so that they can change during a run.
 
     >>> from linkwright.lab.sources import lab_config
     >>> found = lab_mechanism(lab_config("sl-arm"))
@@ -186,7 +189,11 @@ def lab_mechanism(config: LabConfig, *, believed: bool = False) -> LabMechanism:
     free = any(joint.kind == "free" for joint in given.joints)
     base = "fixed" if not floats else "file" if free else "free"
 
+    inertial: tuple[str, ...] = ()
+
     def extend(m: Mechanism, places: Places) -> None:
+        nonlocal inertial
+        inertial = tuple(m.parameters)
         for effector in config.end_effectors:
             _add_load(m, places, effector)
         if floats:
@@ -200,7 +207,14 @@ def lab_mechanism(config: LabConfig, *, believed: bool = False) -> LabMechanism:
     else:
         numbers = {}
         reserved = member_names(config)
-        made = assembled(given, base=base, limits=False, extend=extend, reserved=reserved)
+        made = assembled(
+            given,
+            base=base,
+            limits=False,
+            symbolic=believed and _free_of_clashes(given),
+            extend=extend,
+            reserved=reserved,
+        )
     m = made.mechanism
     root = next((joint for joint in made.joints if len(joint.coordinates) == 7), None)
     by_name = {joint.name: joint for joint in made.joints}
@@ -233,11 +247,21 @@ def lab_mechanism(config: LabConfig, *, believed: bool = False) -> LabMechanism:
         () if root is None else root.coordinates,
         () if root is None else tuple(speed_of[root.body]),
         numbers,
+        inertial,
     )
     for effector in config.end_effectors:
         m.defaults(dict(found.load_values(effector)))
     m.initial.update({q.name: j.default for q, j in zip(joints, config.joints, strict=True)})
     return found
+
+
+def _free_of_clashes(description: Description) -> bool:
+    """Return whether parameters of links can be called after these."""
+    endings = ("m", "cx", "cy", "cz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
+    words = {f"{link.name}_{ending}" for link in description.links for ending in endings}
+    words |= {f"{joint.name}_{ending}" for joint in description.joints for ending in endings}
+    parts = (description.links, description.joints, description.frames)
+    return words.isdisjoint(x.name for part in parts for x in part)
 
 
 def _add_load(m: Mechanism, places: Places, effector: EndEffector) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.base.errors import Error, suggestion, unknown
-from linkwright.lab.kinematics import ASKED, WHOLE, Asked
+from linkwright.lab.kinematics import ASKED, WHOLE, RobotAnswers
 from linkwright.lab.slot import BLOB, CARTESIAN, FRAME, JOINT_STATE, JOINT_TARGET, SlotLayout
 
 
@@ -109,7 +109,7 @@ class _Moving:
     """What a task may ask of links, vertices and end-effectors, and of the whole robot."""
 
     __slots__ = ()
-    asked: Asked
+    asked: RobotAnswers
 
     def position(self, frame: str) -> Any:
         """Return where a frame is in the world, m."""
@@ -179,8 +179,8 @@ class StateView(View, _Moving):
         self.desired.cart.update(nows)
         more = {"base": self.base.parts, "carried": seen[at["carried"]] if carts else ()}
         parts = {name: view.parts for name, view in carts.items()}
-        self.asked = Asked(layout.kinematics, {**self.parts, **more}, parts)
-        self.desired.asked = Asked(layout.kinematics, {**wanted, **more}, parts, self.asked)
+        self.asked = RobotAnswers(layout.kinematics, {**self.parts, **more}, parts)
+        self.desired.asked = RobotAnswers(layout.kinematics, {**wanted, **more}, parts, self.asked)
 
 
 class DesiredView(WantedView):

@@ -139,6 +139,16 @@ REPORTS: tuple[ConsoleCommand, ...] = (
 
 SETTINGS: tuple[ConsoleCommand, ...] = (
     ConsoleCommand(
+        "estimate",
+        "find masses, inertias and friction of the links; inverse dynamics computes with them then",
+        settings.estimate,
+        (
+            CommandArgument("seconds", "how long the robot is excited", 60.0, "s"),
+            CommandArgument("files", "recordings of before, with commas between", "", asked=False),
+            CommandArgument("to", "file for the parameters", "LinkParameters.cf", asked=False),
+        ),
+    ),
+    ConsoleCommand(
         "push",
         "push a link of the simulated robot, along the world's axes; 0 0 0 ends it",
         settings.push,

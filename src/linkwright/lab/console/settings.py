@@ -88,3 +88,16 @@ def freeze_base(lab: Lab, on: bool | None) -> Answer:
     wanted = not lab.base_frozen if on is None else on
     lab.freeze_base(wanted)
     return Answer(f"the base is {'held' if wanted else 'free'}", {"frozen": wanted})
+
+
+def estimate(lab: Lab, seconds: float, files: str, to: str) -> Answer:
+    """Find parameters of the links, write them, and let inverse dynamics compute with them."""
+    given = [word for word in files.split(",") if word]
+    found = lab.estimate(given or None, seconds=seconds, to=to)
+    left = float(max(found.physical_residuals))
+    text = (
+        f"{found.table()}\n{found.samples} states leave at most {left:.3g} N*m of a joint; "
+        f"written to {to}, and inverse dynamics computes with them"
+    )
+    data = {"parameters": found.parameters, "residuals": found.physical_residuals.tolist()}
+    return Answer(text, {**data, "samples": found.samples, "file": str(lab.folder / to)})

@@ -101,6 +101,18 @@ def sl_folder(config: LabConfig) -> SlFolder:
     return SlFolder(texts, left.entries())
 
 
+def link_parameters(config: LabConfig, model: Description) -> str:
+    """Return the text of the LinkParameters.cf of a model of a laboratory's robot.
+
+    >>> from linkwright.lab.sources import lab_config
+    >>> made = lab_config("sl-arm")
+    >>> link_parameters(made, made.description).splitlines()[0][:20]
+    '/* keyword, mass, mc'
+    """
+    made, _ = _with_ends(_plain(config, model, Leftovers()), config, Leftovers())
+    return dict(dyn_text(made).beside)["config/LinkParametersSim.cf"]
+
+
 def _plain(config: LabConfig, description: Description, left: Leftovers) -> Description:
     """Return the robot with words that C can hold, and without what coincides with a vertex."""
     names = [*(j.name for j in description.joints), *(f.name for f in description.frames)]

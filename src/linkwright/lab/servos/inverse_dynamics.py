@@ -24,7 +24,8 @@ class InverseDynamicsServo(Block):
     `measured`, not zero to compute with these; `mode`, a place in `MODES`, and `always`, not zero
     to give torques in the mode `motor` too. What the model does not know for sure are inputs
     as well: `gravity` and, for each end-effector, `NAME_load`: mass and its center in the frame of
-    the body that carries it. A base that floats moves as `base` (position and quaternion),
+    the body that carries it; `model`, masses, centers and inertias of the links, and `viscous`,
+    the viscous friction of the joints. A base that floats moves as `base` (position, quaternion),
     `base_rate` and `base_acceleration` (along its own axes) say.
 
     Outputs are `tau`, zero where the mode asks for none and for joints that are not listed, and
@@ -74,13 +75,19 @@ class InverseDynamicsServo(Block):
             speeds |= dict(zip(robot.base_speeds, rate, strict=True))
             rates |= dict(zip(robot.base_speeds, change, strict=True))
         places = robot.with_followers(places)
+        known = [frictions(config)[name] for name in config.names]
+        viscous = self.input_vector("viscous", n, known, doc="viscous friction of the joints")
         found = efforts_of(self, robot.tree, places, speeds, rates, values=values)
         gives, chosen = hold((mode > 0) | (always > 0)), listed(config, "invdyn", real=real)
         self.output_vector(
             "tau",
             [
-                where(gives, found[x] + more, 0) if name in chosen else self.expr(0)
-                for name, x, more in zip(config.names, robot.speeds, uex, strict=True)
+                where(gives, found[x] + (now - usual) * speeds[x] + more, 0)
+                if name in chosen
+                else self.expr(0)
+                for name, x, more, now, usual in zip(
+                    config.names, robot.speeds, uex, viscous, known, strict=True
+                )
             ],
             doc="torques of the wanted motion",
         )
@@ -93,14 +100,26 @@ class InverseDynamicsServo(Block):
             name: m.values[name] for name in m.parameters if name in m.values
         }
         values[HOLD] = 0.0
+        if robot.inertial:
+            start = [m.values[name] for name in robot.inertial]
+            model = self.input_vector("model", len(start), start, doc="masses of the links")
+            values |= dict(zip(robot.inertial, model, strict=True))
         gravity = self.input_vector(
             "gravity", 3, list(config.gravity), unit="m/s^2", doc="world's vector"
         )
         values |= dict(zip(GRAVITY, gravity, strict=True))
         for effector in config.end_effectors:
-            start = robot.load_values(effector)
+            carried = robot.load_values(effector)
             load = self.input_vector(
-                f"{effector.name}_load", 4, list(start.values()), doc="mass, and its center"
+                f"{effector.name}_load", 4, list(carried.values()), doc="mass, and its center"
             )
-            values |= dict(zip(start, load, strict=True))
+            values |= dict(zip(carried, load, strict=True))
         return values
+
+
+def frictions(config: LabConfig) -> dict[str, float]:
+    """Return the viscous friction that controllers believe each joint to have."""
+    given = config.description if config.model is None else config.model
+    found = dict.fromkeys(config.names, 0.0)
+    own = {joint.name: joint.damping for joint in given.joints}
+    return found | {name: own[name] for name in found if name in own}

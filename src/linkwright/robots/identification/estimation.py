@@ -105,6 +105,8 @@ def estimate(
     joints: bool = True,
     prior: ArrayLike | None = None,
     prior_weight: float = _PULL,
+    find: Sequence[str] | None = None,
+    counted: Sequence[str] | None = None,
 ) -> Estimate:
     """Return the parameters that explain recorded forces.
 
@@ -115,8 +117,12 @@ def estimate(
         a: accelerations, likewise.
         tau: forces, likewise.
         joints: whether to find rotor inertia and friction of the joints too.
-        prior: inertial parameters as known before; the robot's own by default.
+        prior: inertial parameters as known before, or those of the joints too; the robot's own by
+            default, of joints 0.
         prior_weight: weight of the prior beside the data, for a parameter that they leave open.
+        find: names of the parameters to find, with all ten of a link or none; others stay what
+            they are known to be. All by default.
+        counted: speeds whose forces count; all by default.
 
     >>> import linkwright as lw
     >>> robot = lw.Robot(lw.load("double-pendulum"))
@@ -126,7 +132,18 @@ def estimate(
     True
     """
     y, forces = _data(robot, q, u, a, tau, joints)
-    names = robot.full_names if joints else robot.inertial_names
+    every = robot.full_names if joints else robot.inertial_names
+    known: Array = np.zeros(len(every))
+    before = robot.inertial_parameters if prior is None else np.asarray(prior, dtype=float)
+    known[: len(before)] = before
+    found = [k for k, name in enumerate(every) if find is None or name in find]
+    rest = np.setdiff1d(np.arange(len(every)), found)
+    names = tuple(every[k] for k in found)
+    if counted is not None:
+        own = [list(robot.speeds).index(name) for name in counted]
+        y, forces = y[:, own], forces[:, own]
+    forces = forces - y[:, :, rest] @ known[rest]
+    y = y[:, :, found]
     count, n = forces.shape
     chosen = base_of(y.reshape(count, n, -1), names)
     columns = list(chosen.columns)
@@ -145,22 +162,23 @@ def estimate(
     triangle = np.asarray(np.linalg.qr(weighted, mode="r"))
     covariance = np.linalg.inv(triangle)
     deviations = np.linalg.norm(covariance, axis=1)
-    known = robot.inertial_parameters if prior is None else np.asarray(prior, dtype=float)
-    small = np.full(len(names) - len(known), _LITTLE)
+    links = [k for k in found if k < len(robot.inertial_names)]
+    small = known[found[len(links) :]]
     whole = best_physical(
         (rows / scales[:, None, None]).reshape(-1, len(names)),
         (goals / scales[:, None]).ravel(),
-        known,
-        small,
+        known[links],
+        np.where(small > 0, small, _LITTLE),
         prior_weight * forces.size,
     )
+    known[found] = whole
     physical_left = forces - y @ whole
     return Estimate(
         tuple(
             BaseEstimate(names[k], float(v), float(d))
             for k, v, d in zip(columns, base, deviations, strict=True)
         ),
-        dict(zip(names, map(float, whole), strict=True)),
+        dict(zip(every, map(float, known), strict=True)),
         np.std(forces - y[:, :, columns] @ base, axis=0),
         np.std(physical_left, axis=0),
         scaled_condition(triangle),
