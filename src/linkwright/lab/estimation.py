@@ -27,10 +27,10 @@ from linkwright.base.files import write_text
 from linkwright.formats.robot.description import Description
 from linkwright.lab.config import LabConfig
 from linkwright.recording import Recording, read_recording
+from linkwright.robots.identification.estimation import Estimate
 
 if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
-    from linkwright.robots.identification.estimation import Estimate
 
 Array = NDArray[np.float64]
 ORDER, EDGE, RATE = 4, 0.5, 50.0
