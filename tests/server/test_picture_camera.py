@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,6 @@ from linkwright.elements import adaptive_threshold, find_regions, read_picture, 
 from linkwright.elements.picture_processing import best_level, edges
 from linkwright.server import picture_camera
 from linkwright.server.cell_file import read_cell
-from linkwright.server.picture_camera import (
-    CAPTURE,
-    GREY,
-    QUERYCAP,
-    S_FMT,
-    YUYV,
-    VideoDevice,
-    brightness,
-    picture_format,
-)
 from linkwright.server.virtual import VirtualCell
 from tests.seeds import seeds
 
@@ -160,21 +149,6 @@ def test_a_target_is_where_it_was_drawn(tmp_path: Path) -> None:
     assert find_regions(threshold(0.15 * drawn(-0.1, 0, 1, 0.3, sides) + shade))[0].cut
     assert picture_camera(lambda t: None, area=1, focal=F).seen(0) == ()
     assert picture_camera(lambda t: np.zeros((9, 9)), area=1, focal=F).seen(0) == ()
-
-
-def test_requests_to_devices_are_those_of_the_kernel() -> None:
-    """_IOR and _IOWR of asm-generic/ioctl.h; struct v4l2_format of 208 bytes."""
-    read, both = 2 << 30, 3 << 30
-    assert read | 104 << 16 | ord("V") << 8 | 0 == QUERYCAP
-    assert both | 208 << 16 | ord("V") << 8 | 5 == S_FMT
-    packed = picture_format(640, 480, GREY)
-    assert len(packed) == 208
-    assert struct.unpack_from("<I", packed)[0] == CAPTURE
-    assert struct.unpack_from("<II4s", packed, 8) == (640, 480, b"GREY")
-    assert brightness(bytes([0, 51, 255, 102]), 2, 2, GREY).tolist() == [[0, 0.2], [1, 0.4]]
-    assert brightness(bytes([51, 9, 102, 9]), 2, 1, YUYV).tolist() == [[0.2, 0.4]]
-    with pytest.raises(InputError, match="/dev/nothing: cannot open the camera"):
-        VideoDevice("/dev/nothing", 640, 480)
 
 
 def test_a_cell_sees_its_frame_in_pictures(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.algebra.triples import combination
+from linkwright.algebra import ZERO, Expr, as_expr, evaluate, free_symbols
+from linkwright.algebra.triples import dot
 from linkwright.blocks import (
     Block,
     BlockError,
@@ -32,6 +33,9 @@ Array = NDArray[np.float64]
 class StateSpace(Block):
     """The linear system x' = A x + B u, y = C x + D u; at a rate, x is advanced by A and B.
 
+    An entry of a matrix may be a text, which is a function of the time `t`: "1 + 0.2*sin(t)". A
+    step that begins at an instant takes its matrices from there.
+
     Args:
         a: system matrix; of a block with a rate, from one instant to the next.
         b: effect of the inputs.
@@ -44,6 +48,8 @@ class StateSpace(Block):
 
     >>> StateSpace([[-1.0]], [[1.0]], [[1.0]])
     StateSpace(state_space: u -> y)
+    >>> next(iter(StateSpace([["-1 - sin(t)"]], [[1.0]], [[1.0]]).states.values())).following
+    u - x0*(1 + sin(t))
     """
 
     learns_rate = True
@@ -60,6 +66,7 @@ class StateSpace(Block):
         rate: Rate | float | Fraction | None = None,
     ) -> None:
         super().__init__(name, rate=rate, doc="linear system")
+        given = a, b, c, d
         A, B, C = (_matrix(x, n, name) for x, n in ((a, "a"), (b, "b"), (c, "c")))
         D = np.zeros((len(C), B.shape[1])) if d is None else _matrix(d, "d", name)
         n = len(A)
@@ -74,6 +81,8 @@ class StateSpace(Block):
         if initial is not None:
             start = checked_all(initial, f"the initial value of {name!r}", count=n)
         self._matrices = (A, B, C, D, np.array(start))
+        self._varies = any(map(varies, given))
+        rows = [entries(self, x, n) for x, n in zip(given, (A, B, C, D), strict=True)]
         timed = self.rate is not None
         if isinstance(self.rate, Sampled):
             self.designed_for = self.rate.period
@@ -81,8 +90,8 @@ class StateSpace(Block):
         x = [make(f"x{i}", initial=start[i]) for i in range(n)]
         following = self.update if timed else self.derivative
         for i in range(n):
-            following(x[i], combination(A[i], x) + combination(B[i], u))
-        y = [combination(C[i], x) + combination(D[i], u) for i in range(len(C))]
+            following(x[i], dot(rows[0][i], x) + dot(rows[1][i], u))
+        y = [dot(p, x) + dot(q, u) for p, q in zip(rows[2], rows[3], strict=True)]
         if len(y) == 1:
             self.output("y", y[0])
         else:
@@ -92,6 +101,11 @@ class StateSpace(Block):
         """Return the filter made discrete for a rate, by the bilinear rule, if it is continuous."""
         if type(self) is not StateSpace or self.rate is not None or isinstance(rate, Continuous):
             return super().at_rate(rate)
+        if self._varies:
+            raise BlockError(
+                f"the matrices of {self.name!r} change with time, so they have no bilinear rule",
+                remedy="give rate= where it is made, with the matrices of a step",
+            )
         *matrices, start = self._matrices
         period = period_of(rate, self.name)
         halfway = start - period / 2 * matrices[0] @ start
@@ -191,10 +205,41 @@ def canonical(
     return a, b, (top[1:] - top[0] * bottom[1:])[None, :], d
 
 
+def varies(given: Any) -> bool:
+    """Whether entries of a matrix are texts, which are functions of time."""
+    return isinstance(given, list | tuple) and any(isinstance(x, str) or varies(x) for x in given)
+
+
+def at_start(given: Any, what: str) -> Any:
+    """Return a matrix with the numbers that its texts have at t = 0.
+
+    >>> at_start([["1 + cos(t)", 3]], "a of 'b'")
+    [[2.0, 3]]
+    """
+    if isinstance(given, str):
+        block = Block("b")
+        found = block.expr(given)
+        if others := set(free_symbols(found)) - {block.time}:
+            raise BlockError(
+                f"{what} has the entry {given!r}, which depends on {min(x.name for x in others)!r}",
+                remedy="entries are numbers, or functions of t",
+            )
+        return float(evaluate(found, {block.time: 0.0}))
+    return [at_start(x, what) for x in given] if varies(given) else given
+
+
+def entries(block: Block, given: Any, numbers: Array) -> list[list[Expr]]:
+    """Return the rows of a matrix of numbers and texts, as expressions of a block."""
+    if not varies(given):
+        return [[as_expr(float(x)) if x else ZERO for x in row] for row in numbers]
+    rows = given if isinstance(given[0], list | tuple) else [given]
+    return [[block.expr(x) if isinstance(x, str) else as_expr(float(x)) for x in r] for r in rows]
+
+
 def _matrix(given: Any, what: str, name: str) -> Array:
     """Return a matrix of finite numbers, or say which one is not finite."""
     try:
-        found = np.atleast_2d(np.asarray(given, dtype=float))
+        found = np.atleast_2d(np.asarray(at_start(given, f"{what} of {name!r}"), dtype=float))
     except (TypeError, ValueError) as error:
         raise BlockError(f"{what} of {name!r} is not a matrix of numbers: {given!r}") from error
     if not np.isfinite(found).all():

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ONE, PI, ZERO, Expr, as_expr, log, maximum, sqrt, total, where
-from linkwright.algebra.triples import combination
+from linkwright.algebra.triples import combination, dot
 from linkwright.base.errors import DomainError
 from linkwright.blocks import Block, BlockError, Rate
 from linkwright.control.covariances import (
@@ -29,6 +29,7 @@ from linkwright.control.covariances import (
     unobservable,
 )
 from linkwright.control.filter_block import FilterBlock
+from linkwright.control.filters import at_start, entries, varies
 from linkwright.control.linear import Weights, dlqe
 
 Array = NDArray[np.float64]
@@ -76,18 +77,17 @@ class LinearFilter(FilterBlock):
         name: str,
         rate: Rate | float | Fraction | None,
     ) -> None:
-        self.phi = matrix(phi, f"phi of {name!r}", (None, None))
+        def numbers(key: str, given: Any, shape: tuple[int | None, int | None]) -> Array:
+            return matrix(at_start(given, f"{key} of {name!r}"), f"{key} of {name!r}", shape)
+
+        self.phi = numbers("phi", phi, (None, None))
         n = len(self.phi)
         matrix(self.phi, f"phi of {name!r}", (n, n))
-        self.h = matrix(h, f"h of {name!r}", (None, n))
+        self.h = numbers("h", h, (None, n))
         m = len(self.h)
-        self.theta = np.zeros((n, 0))
-        if theta is not None:
-            self.theta = matrix(theta, f"theta of {name!r}", (n, None))
+        self.theta = np.zeros((n, 0)) if theta is None else numbers("theta", theta, (n, None))
         width = self.theta.shape[1]
-        self.d = np.zeros((m, width))
-        if d is not None:
-            self.d = matrix(d, f"d of {name!r}", (m, width))
+        self.d = np.zeros((m, width)) if d is None else numbers("d", d, (m, width))
         self.drift = (
             np.zeros(n) if drift is None else matrix(drift, f"drift of {name!r}", (1, n))[0]
         )
@@ -112,24 +112,29 @@ class LinearFilter(FilterBlock):
             name=name,
             rate=rate,
         )
-        self.unobservable = tuple(unobservable(self.phi, self.h, names))
+        both = (phi, self.phi), (h, self.h), (theta, self.theta), (d, self.d)
+        self._phi, self._h, self._theta, self._d = (entries(self, *pair) for pair in both)
+        self.varies = varies(phi) or varies(h)
+        self.unobservable = () if self.varies else tuple(unobservable(self.phi, self.h, names))
         self._expected = [self._shown(k, self._prior) for k in range(m)]
 
     def _shown(self, k: int, x: Sequence[Expr]) -> Expr:
         """Return what a sensor shows without noise."""
-        return combination(self.h[k], x) + combination(self.d[k], self._u) + float(self.bias[k])
+        return dot(self._h[k], x) + dot(self._d[k], self._u) + float(self.bias[k])
 
     def _goes_on(self, x: Sequence[Expr], sigma: Sequence[Expr], nis: Expr) -> None:
         """Make the ports, and predict."""
         filtered = [self._shown(k, x) for k in range(len(self.h))]
         self._put_out(x, sigma, nis, filtered, self._expected)
         for i, prior in enumerate(self._prior):
-            moved = combination(self.phi[i], x) + combination(self.theta[i], self._u)
+            moved = dot(self._phi[i], x) + dot(self._theta[i], self._u)
             self.update(prior, moved + float(self.drift[i]))
 
 
 class KalmanFilter(LinearFilter):
     """A Kalman filter with a covariance that varies in time, for x+ = Φ x + Θ u + w, z = H x + v.
+
+    Entries of Φ, Θ, H and D may be texts, which are functions of the time `t`: "cos(2*t)".
 
     Args:
         phi: the states of the next instant from those of this.
@@ -199,14 +204,12 @@ class KalmanFilter(LinearFilter):
         memory = remembered_covariance(self, self.covariance)
         x: list[Expr] = list(self._prior)
         P = memory
-        seen = [
-            z - combination(self.d[k], self._u) - float(self.bias[k]) for k, z in enumerate(self._z)
-        ]
-        x, P, told = correct_by_all(self, x, P, self.h, self.measurement, seen, self._used)
+        seen = [z - dot(self._d[k], self._u) - float(self.bias[k]) for k, z in enumerate(self._z)]
+        x, P, told = correct_by_all(self, x, P, self._h, self.measurement, seen, self._used)
         self._goes_on(x, [sqrt(P[i][i]) for i in range(n)], total(one.nis for one in told))
         if truth:
             self.output("nees", squared(self, self._truth, x, P), unit="1", doc="squared error")
-        follow_covariance(self, memory, moved_covariance(self, P, self.phi, self.process))
+        follow_covariance(self, memory, moved_covariance(self, P, self._phi, self.process))
 
 
 class SteadyKalmanFilter(LinearFilter):
@@ -269,6 +272,12 @@ class SteadyKalmanFilter(LinearFilter):
             name=name,
             rate=rate,
         )
+        if self.varies:
+            raise DomainError(
+                f"the matrices of {name!r} change with time, so its gain never settles",
+                remedy="take KalmanFilter, whose covariance varies in time",
+                code="R504",
+            )
         if hidden := unobservable(self.phi, self.h, self.state_names, unstable=True):
             raise DomainError(
                 f"{name!r} never settles: no sensor determines {', '.join(hidden)}, and nothing "

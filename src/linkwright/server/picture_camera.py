@@ -2,14 +2,13 @@
 
 A camera sees a region of known area: where its centroid is, how far away by the pixels that it
 covers (`depth_from_area`), and how it is turned about the optical axis by its second moments.
-Devices are those of Video4Linux 2 that can be read; they give gray or YUYV pictures.
+Devices are those of Video4Linux 2, which give gray or YUYV pictures.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,13 +23,11 @@ from linkwright.elements.camera_calibration import PixelScale, depth_from_area
 from linkwright.elements.camera_regions import PictureRegion, find_regions
 from linkwright.elements.picture_processing import adaptive_threshold, read_picture, threshold
 from linkwright.server.sensors import SensorNode, Sight, sensor
+from linkwright.server.video_device import VideoDevice
 
 Array = NDArray[np.float64]
 ENDINGS = (".pgm", ".ppm", ".png")
 _PIXEL = 0.5  # of the centroid's error
-S_FMT, CAPTURE, READ = 0xC0D05605, 1, 0x01000000  # VIDIOC_S_FMT; of linux/videodev2.h
-QUERYCAP = 0x80685600  # VIDIOC_QUERYCAP
-GREY, YUYV = (int.from_bytes(word, "little") for word in (b"GREY", b"YUYV"))
 
 
 class PictureFolder:
@@ -55,70 +52,6 @@ class PictureFolder:
         """Return the picture of a time; None after the last."""
         k = math.floor(seconds * self.rate + 1e-6)
         return read_picture(self.files[k]) if 0 <= k < len(self.files) else None
-
-
-class VideoDevice:
-    """A camera of Video4Linux 2 that is read picture by picture.
-
-    Args:
-        path: such as "/dev/video0".
-        width: of its pictures, pixels.
-        height: likewise.
-    """
-
-    def __init__(self, path: str, width: int, height: int) -> None:
-        import fcntl
-
-        try:
-            self._file = os.open(path, os.O_RDWR)
-        except OSError as error:
-            raise InputError(f"cannot open the camera: {error.strerror}", file=path) from None
-        found = bytearray(104)
-        try:
-            fcntl.ioctl(self._file, QUERYCAP, found)
-            if not struct.unpack_from("<I", found, 88)[0] & READ:
-                raise InputError(
-                    "the camera gives no pictures by read()",
-                    file=path,
-                    remedy="copy its pictures to a folder, as with ffmpeg",
-                )
-            kept = bytearray(picture_format(width, height, GREY))
-            fcntl.ioctl(self._file, S_FMT, kept)
-            self.width, self.height, self.kind = struct.unpack_from("<III", kept, 8)
-            if self.kind not in (GREY, YUYV):
-                raise InputError("the camera gives neither gray nor YUYV pictures", file=path)
-        except OSError as error:
-            os.close(self._file)
-            raise InputError(f"this is not a camera: {error.strerror}", file=path) from None
-        except InputError:
-            os.close(self._file)
-            raise
-
-    def __call__(self, seconds: float) -> Array | None:
-        """Return the next picture."""
-        del seconds
-        size = self.width * self.height * (1 if self.kind == GREY else 2)
-        data = os.read(self._file, size)
-        return brightness(data, self.width, self.height, self.kind) if len(data) == size else None
-
-    def close(self) -> None:
-        """Give it back."""
-        os.close(self._file)
-
-
-def picture_format(width: int, height: int, kind: int) -> bytes:
-    """Return struct v4l2_format of a picture: 208 bytes."""
-    return struct.pack("<II4I", CAPTURE, 0, width, height, kind, 1).ljust(208, b"\0")
-
-
-def brightness(data: bytes, width: int, height: int, kind: int) -> Array:
-    """Return the brightness from 0 to 1 of the bytes of a gray or YUYV picture.
-
-    >>> brightness(bytes([0, 128, 255, 128]), 2, 1, YUYV).tolist()
-    [[0.0, 1.0]]
-    """
-    rows = np.frombuffer(data, np.uint8)[:: 1 if kind == GREY else 2]
-    return np.asarray(rows.reshape(height, width) / 255.0)
 
 
 def target_pose(

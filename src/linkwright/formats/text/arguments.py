@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections.abc as abc
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -249,10 +250,19 @@ def _check_array(value: Any) -> Any:
 def _read_array(value: Any, names: KnownNames) -> Any:
     if isinstance(value, list):
         return [_read_array(x, names) for x in value]
-    return _read_number(value, names)
+    return value if _of_time(value) else _read_number(value, names)
+
+
+def _of_time(value: Any) -> bool:
+    """Whether an entry is a text about the time `t`, which blocks read by themselves."""
+    return isinstance(value, str) and re.search(r"\bt\b", value) is not None
 
 
 def _write_array(value: Any, names: ArgumentNames) -> Any:
+    if isinstance(value, list | tuple):
+        return [_write_array(x, names) for x in value]
+    if _of_time(value):
+        return value
     if isinstance(value, str | Mapping):
         raise _refused(value)
     try:

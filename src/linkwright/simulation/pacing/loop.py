@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import atexit
 import math
+import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,9 @@ from linkwright.simulation.pacing.tape import Tape
 from linkwright.simulation.pacing.windows import Reads, Writes
 from linkwright.simulation.pacing.workers import ended
 from linkwright.windows import Window, Wire
+
+if TYPE_CHECKING:
+    from linkwright.simulation.pacing.joystick import Joystick
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -186,6 +190,25 @@ class PacedLoop(LoopBinding):
             raise Error(f"{', '.join(bad)} must be finite")
         self.session.refuse(values)
         return self.enter(values, timeout)
+
+    def joystick(
+        self, device: str | os.PathLike[str], controls: Mapping[str, tuple[str, float]]
+    ) -> Joystick:
+        """Let a gamepad or joystick set inputs, until it is closed; what it sets is on the tape.
+
+        Where the device is gone, its inputs become zero.
+
+        Args:
+            device: its file, such as /dev/input/js0 (Linux); a pipe or a file of its records will
+                do.
+            controls: for each "axis N" or "button N" an input and what it is at full deflection, in
+                the input's unit: {"axis 0": ("cart.force", 20.0)}.
+        """
+        from linkwright.simulation.pacing.joystick import Joystick
+
+        for name, _ in controls.values():
+            self._input(name)
+        return Joystick(device, controls, self.set)
 
     def enter(self, values: Mapping[str, float], timeout: float = 1.0) -> int:
         """Change what `set` does and more, whatever the numbers: what is on a tape.
