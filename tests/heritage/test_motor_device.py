@@ -319,6 +319,38 @@ def test_cards_have_lamps_loops_and_a_converter_of_their_own(mc: MotorDevice) ->
     assert currents(mc)[1] == 0
 
 
+class Worn(MotorDevice):
+    """A device of which the converter of axis 1 sticks, and the encoder of axis 2 is cut off."""
+
+    def read(self) -> tuple[Any, ...]:
+        found = list(super().read())
+        found[1] = replace(found[1], adcval=8)
+        found[2] = replace(found[2], encnow=77)
+        return tuple(found)
+
+
+def test_loops_find_the_part_that_is_broken(mc: MotorDevice) -> None:
+    sound = {"analog": True, "encoder": True, "lights": True}
+    put(mc, 0, adc_a=-3, adc_b=40, ilim=6)
+    put(mc, 3, mode=MD_VEL)
+    mc.ioctl(R.MSETLED, 2 | 0x15 << 8)
+    at = [state.encnow for state in mc.read()]
+    assert mc.diagnose() == (sound,) * 4
+    mc.run(1)
+    assert mc.outputs["led[2]"] == 0x15
+    assert not mc.outputs["enabled"]
+    assert all(abs(now.encnow - was) < 20 for now, was in zip(mc.read(), at, strict=True))
+    param = mc.ioctl(R.MGETPARAM, McParam(3))
+    assert isinstance(param, McParam)
+    assert param.mode == MD_OFF
+    mc.fail(1)
+    with pytest.raises(McError, match="not ready"):
+        mc.diagnose()
+    with Worn(cards=2) as worn:
+        cut = {**sound, "encoder": False}
+        assert worn.diagnose() == (sound, {**sound, "analog": False}, cut, sound)
+
+
 def test_the_test_mode_is_a_triangle(mc: MotorDevice) -> None:
     put(mc, 0, mode=MD_TEST1, ilim=640)
     mc.ioctl(R.MENABLE)

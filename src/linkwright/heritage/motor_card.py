@@ -274,6 +274,40 @@ class MotorDevice:
                 raise McError(errno.EINVAL, f"{request!r} needs parameters")
         return None
 
+    def diagnose(self) -> tuple[dict[str, bool], ...]:
+        """Check the boards axis by axis by their loops, and return whether each part does its work.
+
+        Converters are written and read back (`analog`), encoders count the sample clock
+        (`encoder`), and lamps are lit (`lights`). All axes are stopped before and after; while it
+        lasts, some 30 ticks, up to 8 units of current flow back and forth. A board that is not
+        ready is an error of the request MENABLE.
+        """
+        self._stop()
+        self._enable()
+        axes = range(self._joints)
+        found = [dict.fromkeys(("analog", "encoder", "lights"), True) for _ in axes]
+        lamps = [int(self._inputs.get(f"axes.leds[{k}]", 0)) for k in axes]
+        try:
+            self.ioctl(McRequest.MSETDIAG, M_ANDIAG | M_ENDIAG)
+            for value in (8, -8, 5, -5, 0):
+                for k in axes:
+                    self.ioctl(McRequest.MSETDAC, k | (value & 0xFFF) << 8)
+                    self.ioctl(McRequest.MSETLED, k | abs(value) << 8)
+                self.run(3)
+                before = self.read()
+                self.run(3)
+                for k, (old, new) in enumerate(zip(before, self.read(), strict=True)):
+                    law = self._params[k]
+                    found[k]["analog"] &= new.adcval == law.adc_a * value + law.adc_b
+                    found[k]["encoder"] &= _signed(new.encnow - old.encnow, 16) == 3
+                    found[k]["lights"] &= self.outputs[f"led[{k}]"] == abs(value)
+        finally:
+            self.ioctl(McRequest.MSETDIAG, 0)
+            for k in axes:
+                self.ioctl(McRequest.MSETLED, k | lamps[k] << 8)
+            self._stop()
+        return tuple(found)
+
     def close(self) -> None:
         """Take the current from all motors and assert PANIC; the device cannot be used again."""
         if self._open:
