@@ -54,7 +54,8 @@ class Network(Block):
     Args:
         weights: pairs of a matrix (outputs x inputs) and a vector for each layer; or a mapping by
             name with `...weight` and `...bias` in the order of the layers, such as PyTorch's
-            `state_dict()`; or a file `.npz` with these.
+            `state_dict()`; or a file `.npz` with these; or a file `.onnx`, which has the functions
+            of its layers and bounds in it.
         activation: of all layers but the last: "tanh", "relu", "sigmoid", "elu", "softplus" or
             "linear".
         final: of the last layer.
@@ -88,8 +89,16 @@ class Network(Block):
         rate: Rate | float | Fraction | None = None,
     ) -> None:
         super().__init__(name, rate=rate, doc="a network of dense layers")
+        functions: Sequence[str] | str = activation
+        if isinstance(weights, str | Path) and Path(weights).suffix.lower() == ".onnx":
+            from linkwright.learning.onnx import read_onnx
+
+            found = read_onnx(weights)
+            weights, functions, final = found.layers, found.activations, found.activations[-1]
+            lower, upper = (found.lower if lower is None else lower,
+                            found.upper if upper is None else upper)  # fmt: skip
         layers = layers_of(weights, name)
-        made = network_program(layers, activation, final, name=name)
+        made = network_program(layers, functions, final, name=name)
         self.layers = layers
         first, last = layers[0][0].shape[1], layers[-1][0].shape[0]
         x: Sequence[Expr] = self.input_vector("x", first)
@@ -110,10 +119,16 @@ class Network(Block):
 
 
 def network_program(
-    layers: Sequence[tuple[Array, Array]], activation: str, final: str, *, name: str = "network"
+    layers: Sequence[tuple[Array, Array]],
+    activation: str | Sequence[str],
+    final: str,
+    *,
+    name: str = "network",
 ) -> Program:
-    """Return the Program of a network: `x` to `y`."""
-    for word in (activation, final):
+    """Return the Program of a network: `x` to `y`; an activation for all layers, or for each."""
+    words = [activation] * len(layers) if isinstance(activation, str) else list(activation)
+    words[-1] = final
+    for word in [activation, *words] if isinstance(activation, str) else words:
         if word not in ACTIVATIONS:
             raise InputError(
                 f"{name!r} has the activation {word!r}",
@@ -128,7 +143,7 @@ def network_program(
     values: list[Expr] = list(entries)
     statements: list[Statement] = []
     for number, (W, b) in enumerate(layers):
-        f = ACTIVATIONS[final if number + 1 == len(layers) else activation]
+        f = ACTIVATIONS[words[number]]
         columns = np.vstack([W.T, b])
         scanned = [
             Scanned(own(f"w{number}_{k}"), tuple(constant(float(v)) for v in column))
