@@ -2,15 +2,18 @@
 
 Kernels of robots, and the derivative of every shipped model, at random states; then how fast.
 Where there is no card it says so and exits with 1. `--report FILE` writes the table as Markdown.
+Whole runs of every shipped model are compared too, in as many processes as `--jobs` says.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,8 @@ from linkwright.base.errors import Error
 from linkwright.models import MODELS
 from linkwright.program import Program
 from linkwright.robots import Robot
+from linkwright.simulation.native.batch import run_batch
+from linkwright.simulation.settings import settings_of
 from linkwright.system import system_of
 
 Array = NDArray[np.float64]
@@ -39,13 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, measure, and print or write the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--report", type=Path, help="write the tables to this file")
+    parser.add_argument("--jobs", type=int, default=8, help="processes that compare runs")
+    parser.add_argument("--runs-only", action="store_true", help="leave kernels out")
     chosen = parser.parse_args(arguments)
     try:
         owner = card()
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    lines = [f"# On a card: {owner.name}", "", *_compared(), *_measured(owner)]
+    kernels = () if chosen.runs_only else (*_compared(), *_measured(owner))
+    lines = [f"# On a card: {owner.name}", "", *kernels, "", *_raced(), *_whole_runs(chosen.jobs)]
     text = "\n".join(lines) + "\n"
     print(text)
     if chosen.report is not None:
@@ -147,6 +155,79 @@ def _seconds(owner: GraphicsCard, work: Callable[[], Any], calls: int = 20) -> f
         owner.wait()
         times.append((time.perf_counter() - start) / calls)
     return min(times)
+
+
+# -- whole runs ------------------------------------------------------------------------------------
+def _whole_runs(jobs: int) -> Iterator[str]:
+    """Say which batches have the bits of the processor."""
+    yield "Batches of 200 runs over 0.2 s, from other starts, with samples: the card beside the"
+    yield "processor."
+    yield ""
+    yield "| model | method | numbers | bits |"
+    yield "|---|---|---|---|"
+    tasks = [(name, METHODS_OF_RUNS[i % 3]) for i, name in enumerate(sorted(MODELS))]
+    tasks += [("car", "dopri5"), ("pendulum", "rodas4"), ("puma560", "dop853")]
+    tasks += [("double-pendulum", "rodas4"), ("whipple", "midpoint"), ("servo-arm", "dopri5")]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        for row in pool.map(whole_run, tasks):
+            print(row, flush=True)
+            yield row
+
+
+METHODS_OF_RUNS = ("semi-implicit", "rk4", "dopri5")
+_KEPT = ("x", "d", "stopped", "samples", "event_counts", "event_times")
+
+
+def whole_run(task: tuple[str, str]) -> str:
+    """Compare a batch of a model on the card with the processor."""
+    name, method = task
+    rng = np.random.default_rng(5)
+    try:
+        phases = system_of(lw.load(name)).phases(None)
+        starts = {s.name: s.value + 1e-3 * rng.normal(size=200) for s in phases.x}
+        settings = settings_of(0.2, method=method, every=20).timed(tick=phases.tick_seconds)
+        wanted, found = (
+            run_batch(phases, settings, initial=starts, runs=200, device=device)
+            for device in ("cpu", "cuda")
+        )
+    except Error as error:
+        return f"| {name} | {method} | - | {error} |"
+    pairs = [(getattr(wanted, n), getattr(found, n)) for n in _KEPT]
+    same = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+    same = same and wanted.reasons == found.reasons
+    count = sum(a.size for a, _ in pairs)
+    return f"| {name} | {method} | {count:,} | {'equal' if same else '**differs**'} |"
+
+
+RACES = (
+    ("puma560:drives=off", "semi-implicit", 1 << 18, 1.0, 0.001),
+    ("puma560:drives=off", "rk4", 1 << 18, 1.0, 0.001),
+    ("four-bar", "rk4", 1 << 18, 1.0, 0.001),
+    ("stewart", "semi-implicit", 1 << 16, 0.2, 0.001),
+    ("car", "rk4", 1 << 20, 5.0, 0.025),
+)
+
+
+def _raced() -> Iterator[str]:
+    """Say how many steps a second batches take."""
+    yield "| model | method | runs | first call | steps a second |"
+    yield "|---|---|---|---|---|"
+    for model, method, count, until, step in RACES:
+        state = system_of(lw.load(model)).phases(()).x[0]
+        starts = {state.name: state.value + 1e-3 * np.linspace(-1, 1, count)}
+        times, steps = [], 0
+        for _ in range(2):
+            begun = time.perf_counter()
+            found = lw.simulate_batch(
+                model, until, step=step, method=method, initial=starts, every=0, device="cuda"
+            )
+            times.append(time.perf_counter() - begun)
+            steps = found.steps
+        rate = steps / times[1]
+        yield f"| {model} | {method} | {count:,} | {times[0]:.1f} s | {rate / 1e6:,.0f} M |"
+        print(model, method, times, rate, flush=True)
+    yield ""
 
 
 if __name__ == "__main__":

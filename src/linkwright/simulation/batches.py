@@ -52,6 +52,7 @@ def simulate_batch(
     absolute: float | None = None,
     threads: int | None = None,
     progress: Callable[[float], None] | None = None,
+    device: str = "cpu",
 ) -> Batch:
     """Return the results of many runs from time zero, as arrays.
 
@@ -77,6 +78,7 @@ def simulate_batch(
         absolute: the same where a state is near zero, as for `simulate`.
         threads: as many as there are processors by default.
         progress: called now and then with the part that is done.
+        device: "cuda" for an NVIDIA card, "cuda:1" for a second one: a thread for each run.
 
     Example:
         >>> m = Mechanism("thrown")
@@ -115,6 +117,7 @@ def simulate_batch(
         numbers=numbers,
         threads=1 if fallback is not None and fallback.stepwise else threads,
         progress=progress,
+        device=device,
     )
     metadata = {**found.metadata, "model": named(system.mechanism)}
     made = replace(

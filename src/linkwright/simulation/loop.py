@@ -89,6 +89,8 @@ def go(run: RunMemory) -> None:
             record(run, run.x)
         if run.k >= run.until:
             raise Leave(DONE)
+        if not run.single and not some(going(run)):
+            raise Leave(DONE)
         if run.left <= 0:
             raise Leave(MORE)
         if run.in_gap == 0:

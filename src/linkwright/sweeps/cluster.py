@@ -18,7 +18,12 @@ _RETRIES = 3
 
 
 def on_cluster(
-    address: str, text: str, parts: Sequence[int], file: str = "", content: str = ""
+    address: str,
+    text: str,
+    parts: Sequence[int],
+    file: str = "",
+    content: str = "",
+    device: str = "cpu",
 ) -> Iterator[tuple[int, Columns]]:
     """Yield parts as workers finish them."""
     distributed = extra("distributed", "cluster")
@@ -35,7 +40,7 @@ def on_cluster(
     with client:
         pending = {
             client.submit(
-                worker_part, text, part, file, content, pure=False, retries=_RETRIES
+                worker_part, text, part, file, content, device, pure=False, retries=_RETRIES
             ): part
             for part in parts
         }

@@ -48,7 +48,7 @@ class Job:
         return range(part * self.size, min((part + 1) * self.size, self.plan.count))
 
 
-def job_of(plan: Plan, model: Mechanism | System | None = None) -> Job:
+def job_of(plan: Plan, model: Mechanism | System | None = None, device: str = "cpu") -> Job:
     """Return a plan with its System."""
     if model is None:
         from linkwright.models import opened
@@ -60,10 +60,10 @@ def job_of(plan: Plan, model: Mechanism | System | None = None) -> Job:
     step = plan.settings.timed(own_times(system.mechanism)).step
     tick = step if system.is_continuous and step else float(system.clock().tick)
     count, every = ticks_of(plan, tick)
-    return Job(plan, system, count, every, part_size(plan, count // every + 1))
+    return Job(plan, system, count, every, part_size(plan, count // every + 1, device))
 
 
-def run_part(job: Job, part: int, threads: int | None = None) -> Columns:
+def run_part(job: Job, part: int, threads: int | None = None, device: str = "cpu") -> Columns:
     """Carry out a part, and return its columns: number, parameters, starts, what is kept."""
     plan, rows = job.plan, job.rows(part)
     values, initial = plan.numbers(rows.start, rows.stop)
@@ -82,6 +82,7 @@ def run_part(job: Job, part: int, threads: int | None = None) -> Columns:
         tolerance=plan.tolerance,
         absolute=plan.absolute,
         threads=threads,
+        device=device,
     )
     columns: Columns = {"run": np.arange(rows.start, rows.stop)}
     columns |= values
@@ -135,17 +136,17 @@ def _mean(times: Array, samples: Array, stopped: Array, *, square: bool) -> Arra
 
 
 @lru_cache(maxsize=4)
-def known_job(text: str, file: str = "", content: str = "") -> Job:
+def known_job(text: str, file: str = "", content: str = "", device: str = "cpu") -> Job:
     """Return the job of a plan as JSON, the last ones from memory."""
     plan = plan_from(json.loads(text))
     if not content:
-        return job_of(plan)
+        return job_of(plan, device=device)
     from linkwright.models import opened
 
     with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
         path = Path(folder) / Path(file).name
         path.write_text(content, encoding="utf-8", newline="")
-        return job_of(plan, opened(f"{path}{plan.model.rpartition(file)[2]}"))
+        return job_of(plan, opened(f"{path}{plan.model.rpartition(file)[2]}"), device)
 
 
 def plan_from(data: Mapping[str, Any]) -> Plan:

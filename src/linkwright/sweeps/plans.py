@@ -37,6 +37,8 @@ DISTRIBUTIONS: dict[str, int] = {"normal": 2, "uniform": 2, "lognormal": 2, "tri
 _WHOLE = Field(gt=-(1 << 63), lt=1 << 63)
 _ROOM = 64 << 20  # bytes of samples of a part
 _LARGEST_PART = 1024
+_CARD_PART = 1 << 20  # of a card, which needs many at once
+_CARD_ROOM = 1 << 30
 _MOST = 100_000_000
 _FAR = 40.0  # deviations that no draw goes beyond
 _LARGEST_LOG = 700.0  # of a number that is not infinite
@@ -141,10 +143,16 @@ class Plan:
                 if (kind, name) in axes:
                     continue
                 if isinstance(given, Mapping):
-                    found[kind][name] = _drawn(given, self.seed, name, self.runs)[draw]
+                    found[kind][name] = self._draws(given, name, draw)
                 else:
                     found[kind][name] = np.full(len(index), float(given))
         return found["parameters"], found["initial"]
+
+    def _draws(self, given: Mapping[str, Any], name: str, draw: NDArray[np.int64]) -> Array:
+        """Return draws by their numbers; where these follow each other, no others are made."""
+        if len(draw) and draw[-1] - draw[0] == len(draw) - 1:
+            return _drawn(given, self.seed + int(draw[0]), name, len(draw))
+        return _drawn(given, self.seed, name, self.runs)[draw]
 
     @property
     def wanted(self) -> dict[str, tuple[str, ...]]:
@@ -321,7 +329,7 @@ def ticks_of(plan: Plan, tick: float) -> tuple[int, int]:
     return count, every
 
 
-def part_size(plan: Plan, samples: int) -> int:
+def part_size(plan: Plan, samples: int, device: str = "cpu") -> int:
     """Return how many runs go together.
 
     >>> part_size(Plan("car", 5.0, channels={"r": ["max"]}), 201)
@@ -329,8 +337,9 @@ def part_size(plan: Plan, samples: int) -> int:
     """
     if plan.part is not None:
         return plan.part
-    room = _ROOM // max(8 * samples * max(len(plan.channels), 1), 1)
-    return int(max(8, min(room // 8 * 8, _LARGEST_PART)))
+    largest, memory = (_LARGEST_PART, _ROOM) if device == "cpu" else (_CARD_PART, _CARD_ROOM)
+    room = memory // max(8 * samples * max(len(plan.channels), 1), 1)
+    return int(max(8, min(room // 8 * 8, largest)))
 
 
 # -- files -----------------------------------------------------------------------------------------

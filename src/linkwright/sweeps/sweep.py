@@ -116,6 +116,7 @@ def sweep(
     resume: bool = False,
     threads: int | None = None,
     cluster: str | None = None,
+    device: str = "cpu",
     progress: Progress | None = None,
     **parameters: Any,
 ) -> Sweep:
@@ -144,6 +145,7 @@ def sweep(
         resume: go on with what is in the folder.
         threads: as many as there are processors by default.
         cluster: address of a Dask scheduler, for a model by its name or file.
+        device: where runs go: "cpu", or "cuda" for an NVIDIA card.
         progress: called with the number of runs that are done.
         parameters: as `values`, by their names.
 
@@ -180,6 +182,7 @@ def sweep(
         resume=resume,
         threads=threads,
         cluster=cluster,
+        device=device,
         progress=progress,
     )
 
@@ -217,6 +220,7 @@ def run_sweep(
     force: bool = False,
     threads: int | None = None,
     cluster: str | None = None,
+    device: str = "cpu",
     progress: Progress | None = None,
 ) -> Sweep:
     """Carry out a plan."""
@@ -229,7 +233,7 @@ def run_sweep(
         extra("pyarrow.parquet", "recording")
     if model is None:
         source_of(plan.model)
-    job = job_of(plan, model)
+    job = job_of(plan, model, device)
     about = _told(job, model is None)
     done = {} if folder is None else _begun(job, folder, about, resume, force)
     finished = sum(len(job.rows(part)) for part in done)
@@ -238,7 +242,7 @@ def run_sweep(
     missing = [part for part in range(job.parts) if part not in done]
     kept: dict[int, Columns] = {}
     kept_any = False
-    for part, columns in _carried_out(job, missing, threads, cluster):
+    for part, columns in _carried_out(job, missing, threads, cluster, device):
         if folder is not None:
             if not done and not kept_any:
                 _open(folder, about)
@@ -254,7 +258,7 @@ def run_sweep(
 
 
 def _carried_out(
-    job: Job, missing: Sequence[int], threads: int | None, cluster: str | None
+    job: Job, missing: Sequence[int], threads: int | None, cluster: str | None, device: str
 ) -> Iterator[tuple[int, Columns]]:
     """Yield parts as they are done."""
     if cluster is not None:
@@ -262,15 +266,17 @@ def _carried_out(
 
         text = json.dumps(job.plan.as_data(), sort_keys=True)
         source = source_of(job.plan.model)
-        yield from on_cluster(cluster, text, missing, source.file, source.text)
+        yield from on_cluster(cluster, text, missing, source.file, source.text, device)
         return
     for part in missing:
-        yield part, run_part(job, part, threads)
+        yield part, run_part(job, part, threads, device)
 
 
-def worker_part(text: str, part: int, file: str = "", content: str = "") -> Columns:
+def worker_part(
+    text: str, part: int, file: str = "", content: str = "", device: str = "cpu"
+) -> Columns:
     """Carry out a part of a plan that comes as text, on one processor."""
-    return run_part(known_job(text, file, content), part, threads=1)
+    return run_part(known_job(text, file, content, device), part, threads=1, device=device)
 
 
 # -- the folder ------------------------------------------------------------------------------------

@@ -87,11 +87,15 @@ class GraphicsCard:
 
     def load(self, ptx: str, entry: str) -> ctypes.c_void_p:
         """Compile PTX for this card and return a function of it."""
+        return self.functions(ptx, [entry])[entry]
+
+    def functions(self, ptx: str, entries: Sequence[str]) -> dict[str, ctypes.c_void_p]:
+        """Compile PTX for this card and return functions of it by name."""
         self.enter()
         log = ctypes.create_string_buffer(4096)
         options = (ctypes.c_int * 2)(_LOG, _LOG_SIZE)
         values = (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))
-        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        module = ctypes.c_void_p()
         driver = library()
         status = driver.cuModuleLoadDataEx(ctypes.byref(module), ptx.encode(), 2, options, values)
         if status:
@@ -101,8 +105,10 @@ class GraphicsCard:
                 + (f": {said[0]}" if said else ""),
                 remedy="update the NVIDIA driver",
             )
-        call("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
-        return function
+        found = {entry: ctypes.c_void_p() for entry in entries}
+        for entry, function in found.items():
+            call("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
+        return found
 
     def launch(
         self, function: ctypes.c_void_p, count: int, size: int, values: Sequence[int], stream: int

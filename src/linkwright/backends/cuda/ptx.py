@@ -9,6 +9,7 @@ Program has fused multiply-adds: each rounds as on the CPU.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +25,9 @@ from linkwright.program import Program
 from linkwright.program.lowering import lower
 
 ENTRY = "rows"
+_REGISTERS = ("tid", "ctaid", "ntid")
+DECLARED = tuple(f"declare i32 @llvm.nvvm.read.ptx.sreg.{r}.x()" for r in _REGISTERS)
+"""What kernels call."""
 TRIPLE = "nvptx64-nvidia-cuda"
 ARCHITECTURE = "sm_70"
 """The oldest cards that are served; drivers of newer ones compile it for them."""
@@ -47,19 +51,20 @@ def ptx_of(program: Program, dtype: str = "f64", architecture: str = ARCHITECTUR
     >>> ".visible .entry rows(" in text, text.count("mul.rn.f64")
     (True, 1)
     """
-    others = foreign_functions(program)
-    if others:
-        raise BackendError(
-            f"{program.name!r} calls the function {others[0].name!r}, which a card cannot",
-            remedy="write it as an expression or a table, or compute on the processor",
-        )
+    refuse_functions(program)
     module = IrModule(dtype)
     code = lower(program, fuse=True)
     write_function(module, code, CORE, 1, internal=True)
+    module.declare(DECLARED)
     module.functions.append(_entry(dtype, len(code.inputs), len(code.outputs)))
+    return assembly(module.text(), architecture)
+
+
+def assembly(text: str, architecture: str = ARCHITECTURE) -> str:
+    """Return the PTX of IR text, optimized."""
     machine = _machine(architecture)
     try:
-        parsed = llvm.parse_assembly(module.text())
+        parsed = llvm.parse_assembly(text)
         parsed.triple, parsed.data_layout = TRIPLE, str(machine.target_data)
         parsed.verify()
     except RuntimeError as error:
@@ -68,6 +73,16 @@ def ptx_of(program: Program, dtype: str = "f64", architecture: str = ARCHITECTUR
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(parsed, builder)
     return _NUMBERED.sub("", str(machine.emit_assembly(parsed)))
+
+
+def refuse_functions(program: Program) -> None:
+    """Reject a Program that calls a function in Python or C."""
+    others = foreign_functions(program)
+    if others:
+        raise BackendError(
+            f"{program.name!r} calls the function {others[0].name!r}, which a card cannot",
+            remedy="write it as an expression or a table, or compute on the processor",
+        )
 
 
 def _entry(dtype: str, inputs: int, outputs: int) -> str:
@@ -82,26 +97,27 @@ def _entry(dtype: str, inputs: int, outputs: int) -> str:
             f"  %p{k} = getelementptr {element}, ptr %data{k}, i64 %o{k}",
         ]
     passed = ", ".join(f"ptr %p{k}" for k in range(count))
-    registers = {"tid": "tid", "ctaid": "ctaid", "ntid": "ntid"}
+    return kernel(
+        ENTRY, f"i64 %count, {', '.join(arguments)}", [*places, f"  call void @{CORE}({passed})"]
+    )
+
+
+def kernel(name: str, arguments: str, work: Sequence[str]) -> str:
+    """Return a kernel that does something for each `%row` below `%count`, one of its arguments."""
     reads = []
-    for name, register in registers.items():
+    for register in _REGISTERS:
         call = f"call i32 @llvm.nvvm.read.ptx.sreg.{register}.x()"
-        reads += [f"  %{name}.32 = {call}", f"  %{name} = zext i32 %{name}.32 to i64"]
-    declared = [
-        f"declare i32 @llvm.nvvm.read.ptx.sreg.{register}.x()" for register in registers.values()
-    ]
+        reads += [f"  %{register}.32 = {call}", f"  %{register} = zext i32 %{register}.32 to i64"]
     return "\n".join(
         [
-            *declared,
-            f"define ptx_kernel void @{ENTRY}(i64 %count, {', '.join(arguments)}) {{",
+            f"define ptx_kernel void @{name}({arguments}) {{",
             *reads,
             "  %first = mul i64 %ctaid, %ntid",
             "  %row = add i64 %first, %tid",
             "  %within = icmp ult i64 %row, %count",
             "  br i1 %within, label %work, label %done",
             "work:",
-            *places,
-            f"  call void @{CORE}({passed})",
+            *work,
             "  br label %done",
             "done:",
             "  ret void",

@@ -34,6 +34,7 @@ class IrWriter:
     lines: list[str] = field(default_factory=list)
     stack: list[str] = field(default_factory=list)
     serial: int = 0
+    together: int = TOGETHER  # values that are copied at once
 
     # -- types -------------------------------------------------------------------------------------
     @property
@@ -113,12 +114,12 @@ class IrWriter:
     def copy(self, source: str, target: str, count: str, mask: str | None = None) -> None:
         """Copy values, where there is a mask only in its lanes."""
         start = "0"
-        if mask is None:
-            several = f"<{TOGETHER * self.width} x double>"
-            with self.count(self.i("sdiv", count, str(TOGETHER))) as i:
+        if mask is None and self.together > 1:
+            several = f"<{self.together * self.width} x double>"
+            with self.count(self.i("sdiv", count, str(self.together))) as i:
                 found = self.load(several, self.at(source, i, several))
                 self.store(several, found, self.at(target, i, several))
-            start = self.i("sub", count, self.i("srem", count, str(TOGETHER)))
+            start = self.i("sub", count, self.i("srem", count, str(self.together)))
         with self.count(count, start) as i:
             new = self.load(self.value, self.at(source, i, self.value))
             place = self.at(target, i, self.value)

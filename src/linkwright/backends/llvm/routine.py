@@ -6,7 +6,7 @@ lanes are vectors of as many lanes as the writer has, and plain numbers where th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linkwright.backends.llvm.functions.emitter import float_literal, suffix
@@ -61,6 +61,9 @@ class NativeMemory:
     numbered: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
     arena: str = "%arena"  # where parameters of those lie
     externals: Mapping[str, str] = field(default_factory=dict)  # arguments in front of their own
+    # of Programs with a number that are known beforehand their functions (or null) and parameters
+    chosen: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    masked: bool = False  # whether copies heed their masks with a single lane too
 
 
 @dataclass(slots=True)
@@ -212,6 +215,10 @@ class RoutineWriter:
         arrays = [self.address(frame, a) for a in given]
         if index is None:
             function, parameters = self.memory.programs[name]
+        elif name in self.memory.chosen:
+            places = [self.address(frame, a) for a in results]
+            self.write_chosen(self.value(frame, index), self.memory.chosen[name], arrays, places)
+            return
         else:
             row, function_at, parameters_at = self.numbered(frame, name, index)
             function = w.load("ptr", w.at(row, str(function_at)))
@@ -221,6 +228,26 @@ class RoutineWriter:
             arrays.insert(2, parameters)
         arrays += [self.address(frame, a) for a in results]
         w.do(f"call void {function}({', '.join(f'ptr {a}' for a in arrays)})")
+
+    def write_chosen(
+        self,
+        number: str,
+        programs: Sequence[tuple[str, str]],
+        given: Sequence[str],
+        results: Sequence[str],
+    ) -> None:
+        """Write the call of one of some Programs that are known beforehand."""
+        w, end = self.w, self.w.fresh("end")
+        labels = {i: w.fresh("case") for i, (f, _) in enumerate(programs) if f != "null"}
+        cases = " ".join(f"i64 {i}, label %{label}" for i, label in labels.items())
+        w.do(f"switch i64 {number}, label %{end} [ {cases} ]")
+        for i, label in labels.items():
+            function, parameters = programs[i]
+            w.lines.append(f"{label}:")
+            arrays = [*given[:2], parameters, *given[2:], *results]
+            w.do(f"call void {function}({', '.join(f'ptr {a}' for a in arrays)})")
+            w.do(f"br label %{end}")
+        w.lines.append(f"{end}:")
 
     def numbered(self, frame: _Frame, name: str, index: Expression) -> tuple[str, int, int]:
         """Return the row of a Program with a number, and where its function and parameters are."""
@@ -246,7 +273,7 @@ class RoutineWriter:
             if offset.op != "constant" or offset.args[0]:
                 base = w.at(base, self.value(frame, offset), w.value)
             places.append(base)
-        everywhere = w.width == 1 or mask.op == "constant"
+        everywhere = (w.width == 1 and not self.memory.masked) or mask.op == "constant"
         chosen = None if everywhere else self.value(frame, mask)
         w.copy(places[1], places[0], self.value(frame, count), chosen)
 
@@ -300,6 +327,13 @@ class RoutineWriter:
             return w.load(self.kinds[e.type], self.address(frame, e))
         if e.op == "has":
             program, index = e.args
+            if isinstance(index, Expression) and program in self.memory.chosen:
+                number, found = self.value(frame, index), "false"
+                for i, (function, _) in enumerate(self.memory.chosen[str(program)]):
+                    if function != "null":
+                        same = w.op(f"icmp eq i64 {number}, {i}")
+                        found = w.op(f"or i1 {found}, {same}")
+                return found
             if isinstance(index, Expression):
                 row, place, _ = self.numbered(frame, str(program), index)
                 function = w.load("ptr", w.at(row, str(place)))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,9 @@ from linkwright.simulation.native.session import Outcome
 from linkwright.simulation.settings import BATCH, RunSettings, settings_of
 from linkwright.system.phases import Phases, Signal, of_guard
 from linkwright.version import __version__
+
+if TYPE_CHECKING:
+    from linkwright.simulation.native.cards import CardBatch, LaneTarget
 
 _CALL = 200_000  # steps of a group between two visits of Python
 _MOST_STEPS = 50_000_000  # of a run with a method that adapts its steps
@@ -215,6 +218,7 @@ def run_batch(
     threads: int | None = None,
     width: int | None = None,
     progress: Callable[[float], None] | None = None,
+    device: str | LaneTarget = "cpu",
     **more: Any,
 ) -> Batch:
     """Return the results of many runs."""
@@ -224,16 +228,28 @@ def run_batch(
     asked = settings_of(base, **more).timed(tick=phases.tick_seconds)
     native = replace(asked.native(phases), most_steps=_MOST_STEPS)
     rows = native.samples
-    machine = Machine(phases, native, count, width=_lanes(width), rows=rows)
+    machine: Machine | CardBatch
+    if device == "cpu":
+        machine = Machine(phases, native, count, width=_lanes(width), rows=rows)
+    else:
+        from linkwright.simulation.native.cards import CardBatch, target_named
+
+        target = target_named(device) if isinstance(device, str) else device
+        machine = CardBatch(phases, native, count, target, rows)
     machine.put_whole("seed", np.asarray(seed).astype(np.uint64))
     if numbers is not None:
         machine.put_whole("run_number", np.asarray(numbers).astype(np.uint64))
     put_named(machine, phases, initial or {}, values or {}, inputs or {})
     refuse_beyond(machine, phases)
-    machine.prepare()
-    machine.remember()
-    drive(machine, threads, progress)
-    samples = from_blocked(machine.samples, count)
+    if isinstance(machine, Machine):
+        machine.prepare()
+        machine.remember()
+        drive(machine, threads, progress)
+        samples = from_blocked(machine.samples, count)
+        steps = int(machine.field("steps").sum()) * machine.width
+    else:
+        machine.run(progress)
+        samples, steps = machine.samples, machine.steps
     times: Array = native.times(np.arange(rows), phases.tick_seconds)
     stopped, end = machine.rows_of("stop"), min(native.until * phases.tick_seconds, native.end)
     if rows and (times[-1] < end or np.isfinite(stopped).any()):
@@ -256,7 +272,7 @@ def run_batch(
         samples,
         machine.rows_of("count")[:, own],
         machine.rows_of("first")[:, own],
-        int(machine.field("steps").sum()) * machine.width,
+        steps,
         phases.outputs,
         {
             **told_meta(phases),
@@ -268,7 +284,7 @@ def run_batch(
     )
 
 
-def _reasons(machine: Machine) -> tuple[str, ...]:
+def _reasons(machine: Machine | CardBatch) -> tuple[str, ...]:
     """Return why each run ended before its time, in words."""
     codes = machine.rows_of("why")[:, 0].astype(int).tolist()
     return tuple(reason_of(machine.phases, code) for code in codes)

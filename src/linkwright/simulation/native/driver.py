@@ -55,14 +55,14 @@ entry:
 """
 
 # -- the memory of the routine ---------------------------------------------------------------------
-_COUNTS = (
+COUNTS = (
     *("states", "discretes", "events", "followed", "memory", "tick_count", "row_count"),
     *("log_rows", "until", "every"),
 )
-_SECONDS = ("tick_seconds", "end", "step_size", "smallest", "most", "often")
+SECONDS = ("tick_seconds", "end", "step_size", "smallest", "most", "often")
 _CELLS = ("t", "h", "number", "theta", "b", "s", "proposed", "stop", "why", "stale", "steps_taken")
 _WORDS = ("seed", "run_number")
-_OWN = {
+OWN = {
     "left": INT,
     "looked": INT,
     "fitted": INT,
@@ -76,8 +76,8 @@ _ARRAYS = (
     *("g", "g_new", "g_mid", "count", "first", "turn", "turn_new", "top", "top_new", "change"),
     *("calm", "m", "m_new", "hit", "verdict", "fired", "ahead", "pace"),
 )
-_PARAMETERS = dict.fromkeys(("step", "slope", "first", "curve"), "step")
-_PARAMETERS |= {n: n for n in ("accepted", "events", "turns", "terms", "breaks")}
+PARAMETERS = dict.fromkeys(("step", "slope", "first", "curve"), "step")
+PARAMETERS |= {n: n for n in ("accepted", "events", "turns", "terms", "breaks")}
 _RUNS = NativeTable(3, {"first": 0, "slot": 1, "length": 2})
 _TICKS: dict[str, int | tuple[int, NativeTable]] = {
     "every": TICK["every"],
@@ -95,15 +95,15 @@ _EXTERNALS = {
 }
 
 
-FIELDS = dict.fromkeys((*_COUNTS, *WHOLE.fields), INT)
-FIELDS |= dict.fromkeys(_SECONDS, NUMBER) | dict.fromkeys(_CELLS, LANES)
-FIELDS |= dict.fromkeys(_WORDS, WORD) | dict.fromkeys(_ARRAYS, ARRAY) | _OWN
+FIELDS = dict.fromkeys((*COUNTS, *WHOLE.fields), INT)
+FIELDS |= dict.fromkeys(SECONDS, NUMBER) | dict.fromkeys(_CELLS, LANES)
+FIELDS |= dict.fromkeys(_WORDS, WORD) | dict.fromkeys(_ARRAYS, ARRAY) | OWN
 """What the loop works on: the types of its fields."""
 
 
 def routine(variant: Variant) -> dict[str, RoutineFunction]:
     """Return the loop of one kind of run."""
-    single = variant.width == 1
+    single = variant.width == 1 and not variant.lanes
     known = {
         "single": single,
         "adaptive": variant.adaptive,
@@ -132,21 +132,21 @@ def _run(variant: Variant) -> str:
     """Return the function that drives one block."""
     w = IrWriter(variant.width)
     read_config = _reader(w, "%config", CONFIG)
-    numbers = {name: read_config(name) for name in _COUNTS}
-    numbers |= {name: read_config(name, "double") for name in _SECONDS}
+    numbers = {name: read_config(name) for name in COUNTS}
+    numbers |= {name: read_config(name, "double") for name in SECONDS}
     places = {name: w.at("%whole", str(WHOLE[name])) for name in WHOLE.fields}
     places["due"] = w.at("%whole", str(len(WHOLE)))
     for name in (*_ARRAYS, *_CELLS, *_WORDS):
         places[name] = w.at("%arena", read_config(f"{name}_at"), "double")
     kinds = {INT: "i64", MASK: w.truth}
-    places |= {name: w.reserve(kinds[kind]) for name, kind in _OWN.items()}
+    places |= {name: w.reserve(kinds[kind]) for name, kind in OWN.items()}
     w.store("i64", read_config("budget"), places["left"])
     w.store("i64", "0", places["refusals"])
     programs = {}
     for name in (n.removesuffix("_fn") for n in CONFIG.fields if n.endswith("_fn")):
         parameters = ""
-        if name in _PARAMETERS:
-            parameters = w.at("%arena", read_config(f"p_{_PARAMETERS[name]}_at"), "double")
+        if name in PARAMETERS:
+            parameters = w.at("%arena", read_config(f"p_{PARAMETERS[name]}_at"), "double")
         programs[name] = read_config(f"{name}_fn", "ptr"), parameters
     memory = NativeMemory(
         numbers,

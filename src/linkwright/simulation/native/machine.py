@@ -287,17 +287,9 @@ class Machine:
 
     def initialize(self) -> None:
         """Run the Program that gives the initial states, where there is one."""
-        made = self.phases.initialize
-        if made is None or self.initialized:
-            return
-        from linkwright.backends.kernel import compile as compiled
-
-        arrays = {n: self.rows_of(n) for n in ("x", "d", "p", "w")}
-        arrays["t"] = np.zeros((self.count, 1))
-        found = compiled(made).batch(*(arrays[port.name] for port in made.inputs))
-        parts = found if isinstance(found, tuple) else (found,)
-        for name, values in zip(("x", "d"), parts, strict=True):
-            self.put(name, values)
+        if not self.initialized:
+            for name, values in start_of(self.phases, self.rows_of, self.count):
+                self.put(name, values)
         self.initialized = True
 
     # -- running -----------------------------------------------------------------------------------
@@ -496,6 +488,21 @@ class Machine:
         ]
 
 
+def start_of(
+    phases: Phases, rows_of: Callable[[str], Array], count: int
+) -> list[tuple[str, ArrayLike]]:
+    """Return the states that the phases let runs start with."""
+    from linkwright.backends.kernel import compile as compiled
+
+    made = phases.initialize
+    if made is None:
+        return []
+    arrays = {n: rows_of(n) for n in ("x", "d", "p", "w")}
+    arrays["t"] = np.zeros((count, 1))
+    found = compiled(made).batch(*(arrays[port.name] for port in made.inputs))
+    return list(zip(("x", "d"), found if isinstance(found, tuple) else (found,), strict=True))
+
+
 def slot_runs(slots: Sequence[int], start: int = 0) -> list[list[int]]:
     """Return runs of neighboring places of results: where each begins, its place, its length.
 
@@ -517,10 +524,23 @@ def _values(signals: Sequence[Signal]) -> list[float]:
 
 def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], int]:
     """Return where the arrays of a block lie, with their sizes, and the size of the whole."""
+    curved = bool(made.address("curve"))
+    places: dict[str, tuple[int, int]] = {}
+    at = 0
+    for name, size in layout_sizes(phases, made.rest, made.constants, curved=curved).items():
+        places[name] = (at, size)
+        at += -(-max(size, 1) * made.width // 8) * 8
+    return places, at
+
+
+def layout_sizes(
+    phases: Phases, rest: int, constants: Mapping[str, int], *, curved: bool
+) -> dict[str, int]:
+    """Return the sizes of the arrays that a run works on, by name."""
     n, nd, ne = len(phases.x), len(phases.d), len(phases.event_list)
     watched = followed(phases.event_list)
     results = [t.program.outputs[0].size + t.called * len(t.slots) for t in phases.ticks]
-    sizes = {
+    return {
         "x": n,
         "d": nd,
         "p": len(phases.p),
@@ -532,9 +552,9 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         **dict.fromkeys(("y", "z", "z_new", "f", "y_f"), n),
         "e": 3,
         "c": 3,
-        "r": made.rest,
+        "r": rest,
         "fit": 1,
-        "curve": 6 * n if made.address("curve") else 0,
+        "curve": 6 * n if curved else 0,
         **dict.fromkeys(("g", "g_new", "g_mid", "count", "first"), ne),
         **dict.fromkeys(("turn", "turn_new", "top", "top_new", "change"), watched),
         **dict.fromkeys(("hit", "fired"), watched),
@@ -542,12 +562,6 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         "calm": 1,
         "verdict": 5,
         **dict.fromkeys(("ahead", "pace"), 2),
-        **{f"p_{name}": size for name, size in made.constants.items()},
+        **{f"p_{name}": size for name, size in constants.items()},
         **{f"staged{i}": len(t.slots) for i, t in enumerate(phases.ticks) if t.exchanged},
     }
-    places: dict[str, tuple[int, int]] = {}
-    at = 0
-    for name, size in sizes.items():
-        places[name] = (at, size)
-        at += -(-max(size, 1) * made.width // 8) * 8
-    return places, at

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import Error, suggestion
-from linkwright.simulation.executors import Executor
+from linkwright.simulation.native.machine import Settings
 from linkwright.system.phases import DEPTH, Phases, Signal
 
 _ROUNDING = 1e-16
 
 
+class RunNumbers(Protocol):
+    """What runs start with, on any target."""
+
+    settings: Settings
+
+    def put(self, name: str, values: ArrayLike) -> None:
+        """Write one of the arrays x, d, p, w, c."""
+
+    def rows_of(self, name: str) -> NDArray[np.float64]:
+        """Return an array, a row for each run."""
+
+    def initialize(self) -> None:
+        """Let the states start where the phases put them."""
+
+
 def put_named(
-    machine: Executor,
+    machine: RunNumbers,
     phases: Phases,
     initial: Mapping[str, object],
     values: Mapping[str, object],
@@ -53,7 +70,7 @@ def put_named(
         machine.put("c", tolerances)
 
 
-def refuse_beyond(machine: Executor, phases: Phases) -> None:
+def refuse_beyond(machine: RunNumbers, phases: Phases) -> None:
     """Reject to start a joint so far beyond its end stop that this would fling it."""
     ranges = (phases.meta or {}).get("stops", {}).get("ranges", {})
     at = machine.rows_of("x")

@@ -91,3 +91,4 @@ class Variant:
     adaptive: bool
     dense: bool = False
     implicit: bool = False
+    lanes: bool = False  # whether it is one lane of a batch, of width 1
