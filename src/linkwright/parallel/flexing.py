@@ -203,8 +203,8 @@ class Flexing:
         remedy = suggestion(name, known, f"there are {', '.join(known)}")
         return InputError(f"{self.machine.mechanism.name!r} has no {what} {name!r}", remedy=remedy)
 
-    def _far_end(self, body: Body) -> Point:
-        """Return the one place, away from its joint, at which a body meets others."""
+    def meetings(self, body: Body) -> list[Point]:
+        """Return the points at which a body meets others that hang on it or close loops."""
         m = self.machine.mechanism
         points = [child.origin for child in m.bodies.values() if child.parent is body]
         for c in self._closing:
@@ -212,12 +212,21 @@ class Flexing:
                 points += [p for p in (w.point, w.reaction) if p.body is body]
         if self.machine.platform.point.body is body:
             points.append(self.machine.platform.point)
+        return points
+
+    def ends(self, body: Body) -> list[Point]:
+        """Return the places, away from its joint, at which a body meets others."""
         far: list[Point] = []
-        for point in points:
+        for point in self.meetings(body):
             place = self.place(point)
             others = [self.place(p) for p in (body.origin, *far)]
             if all(np.linalg.norm(place - other) > _SAME_PLACE for other in others):
                 far.append(point)
+        return far
+
+    def _far_end(self, body: Body) -> Point:
+        """Return the one such place of a link."""
+        far = self.ends(body)
         if len(far) != 1:
             raise InputError(
                 f"{body.name!r} meets others at {len(far)} places away from its joint, and a beam "

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from linkwright.base.errors import DomainError, InputError
-from linkwright.cli.options import Model, Set, Trust, open_model, option, own, read_tubes
+from linkwright.cli.commands.deck import refuse_existing
+from linkwright.cli.options import Force, Model, Set, Trust, open_model, option, own, read_tubes
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from linkwright.parallel import BeamSection, MemberStrength
     from linkwright.robots import Robot
 
+SHEET = "A dimensioned sheet (.svg, .png, .pdf, or .dxf for CAD)."
 LEVELS = tuple(85.0 - 5.0 * k for k in range(18))  # elevations, deg
 
 
@@ -28,20 +31,27 @@ def command(
     trust: Trust = False,
     stress: Annotated[float, own("MPA", "What the material stands, MPa.")] = 70.0,
     azimuths: Annotated[int, option("--azimuths", "At each elevation.")] = 24,
+    out: Annotated[Path | None, option("--out", SHEET)] = None,
+    force: Force = False,
 ) -> CommandResult:
     """Check the links of a mount at rest over the hemisphere: stress, deflection, buckling.
 
-    A name that is not a link stands for all that begin with it. The exit code is 1 if one is too
-    weak.
+    A name that is not a link stands for all that begin with it. With -o it draws a dimensioned
+    sheet: three views, each link with its section, and a list of parts. The exit code is 1 if one
+    link is too weak.
 
     \b
     Examples:
       linkwright mount strength mount-2-rotary --tube arm='100 mm,5 mm' --tube upper='70 mm,4 mm'
       linkwright mount strength mount-prismatic --tube strut='40 mm,3 mm,200 GPa' --stress 200
+      linkwright mount strength mount-2-rotary --tube arm='100 mm,5 mm' -o sheet.svg
     """
+    from linkwright.mounts.drawing import checked_sheet, mount_sheet
     from linkwright.parallel import member_strength
     from linkwright.robots import Robot
 
+    if out is not None:
+        refuse_existing(checked_sheet(out), force=force)
     if not 0 < stress < math.inf:
         raise InputError(f"--stress {stress:g} MPa is not a strength", remedy="above 0")
     robot = Robot(open_model(mount, settings, trust=trust))
@@ -66,7 +76,10 @@ def command(
         ],
         "weak": weak,
     }  # fmt: skip
-    return CommandResult(data, _text(robot.mechanism.name, rows, weak), code=1 if weak else 0)
+    if out is not None:
+        mount_sheet(robot, sections).save(out)
+    words = _text(robot.mechanism.name, rows, weak)
+    return CommandResult(data, words, files={"sheet": out}, code=1 if weak else 0)
 
 
 def _poses(robot: Robot, turns: NDArray[np.float64]) -> NDArray[np.float64]:
