@@ -75,8 +75,10 @@ def tube_section(name: str, parts: Sequence[str | float]) -> BeamSection:
         return BeamSection.tube(*sizes)
     except Error as error:
         what = f": {error.what}" if error.what else ""
+        given = f"{name}={','.join(map(str, parts))}"
         raise InputError(
-            f"the tube {name!r} is not DIAMETER,WALL{what}", remedy="as in arm='100 mm,4 mm'"
+            f"the tube {given!r} is not NAME=DIAMETER,WALL{what}",
+            remedy="as in arm='100 mm,4 mm'",
         ) from None
 
 

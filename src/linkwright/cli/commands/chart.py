@@ -51,8 +51,8 @@ def command(
     ] = None,
     initial: Initial = None,
     tube: Annotated[list[str] | None, option("--tube")] = None,
-    drive: Annotated[list[str] | None, own("NAME=VALUE", DRIVE)] = None,
-    joint: Annotated[list[str] | None, own("NAME=VALUE", JOINT)] = None,
+    drive: Annotated[list[str] | None, own("NAME=VALUE", DRIVE, "--drive-stiffness")] = None,
+    joint: Annotated[list[str] | None, own("NAME=VALUE", JOINT, "--joint-stiffness")] = None,
     clearance: Annotated[list[str] | None, own("NAME=VALUE", CLEARANCE)] = None,
     out: Annotated[
         Path | None,
@@ -87,8 +87,8 @@ def command(
     soft = soft_texts(
         mechanism_of(opened),
         read_tubes(tube),
-        read_named(drive, "--drive", "arm1='100 kN*m/rad'"),
-        read_named(joint, "--joint", "ball2='50 MN/m'"),
+        read_named(drive, "--drive-stiffness", "arm1='100 kN*m/rad'"),
+        read_named(joint, "--joint-stiffness", "ball2='50 MN/m'"),
         read_named(clearance, "--clearance", "ball2='0.05 mm'"),
     )
     found = chart(
