@@ -39,6 +39,7 @@ PYTHON = {
     "setG": "lab.set_gravity((0, 0, -9.81))",
     "push": 'lab.push("R_HAND", (0, 0, -5.0), seconds=0.5)',
     "ck": 'lab.controller("pidff")',
+    "estimate": 'lab.estimate(seconds=60, to="LinkParameters.cf")',
     "mode": 'lab.mode("invdyn")',
     "toggle_filter": "lab.filters(False)",
     "patience": "lab.patience(50)",
@@ -56,6 +57,7 @@ PYTHON = {
 
 OURS = frozenset(
     {"tasks", "reload", "run", "pace", "jitter", "mode", "quit", "blob", "patience", "push"}
+    | {"estimate"}
 )
 """Commands that SL does not have."""
 
