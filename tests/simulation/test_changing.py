@@ -151,3 +151,47 @@ def test_a_ball_that_lands_stays_and_the_run_goes_on() -> None:
     assert run.recording.times[-1] == pytest.approx(1.0)
     assert run.recording["b"][-1] == pytest.approx(0.0, abs=1e-8)
     assert isinstance(run, lw.simulation.ChangingRun)
+
+
+# -- other angles ----------------------------------------------------------------------------------
+def tumbling(rotate: str | None) -> Mechanism:
+    """Return a body that turns about all its axes; None for a quaternion."""
+    m = Mechanism(f"tumbling {rotate}")
+    joint = lw.Free(quaternion=True) if rotate is None else lw.Free(rotate)
+    body = m.body("b", joint=joint, mass=2, inertia=(0.3, 0.5, 0.2))
+    m.point("tip", body, (0.2, 0.1, 0.7))
+    for k in (1, 2, 3):
+        m.output(f"tip {k}", f"dot(pos(tip), [n{k}])", unit="m")
+    return m
+
+
+def test_three_angles_change_their_sequence_where_they_would_be_singular() -> None:
+    """xyz is singular at b.ry = pi/2, and zxz at b.r2 = 0; the switches keep away from both."""
+    first, second = tumbling("xyz"), tumbling("zxz")
+    modes = {
+        "xyz": RunMode(switches=[Switch("zxz", "cos(b.ry)**2 - 0.1")]),
+        "zxz": RunMode(switches=[Switch("xyz", "sin(b.r2)**2 - 0.1")], model=second),
+    }
+    start = {"b.p": 0.1, "b.q": 2.0, "b.r": 0.2, "b.u": 0.3}
+    run = simulate_modes(first, modes, 2.5, initial=start, step=0.01)
+    assert len(run.changes) >= 2
+    assert {c.after for c in run.changes} == {"xyz", "zxz"}
+    assert all(c.lost == 0.0 for c in run.changes)
+    whole = lw.simulate(tumbling(None), 2.5, initial=start, step=0.01, tolerance=1e-11)
+    times = run.recording.times
+    for name in ("tip 1", "tip 2", "tip 3", "b.p", "b.q", "b.r"):
+        wanted = np.interp(times, whole.recording.times, whole.recording[name])
+        assert np.abs(run.recording[name] - wanted).max() < 3e-4  # of the interpolation
+        at_samples = np.isin(times.round(9), whole.recording.times.round(9))
+        assert run.recording[name][at_samples][-1] == pytest.approx(wanted[-1], abs=1e-7)
+    assert "b.rx" not in run.recording.names
+
+
+def test_another_mechanism_is_no_other_formulation() -> None:
+    modes = {
+        "a": RunMode(switches=[Switch("b", "0.1 - b.x")]),
+        "b": RunMode(model=wheel(0.1)),
+    }
+    start = {"b.u": 1.0, "b.p": 0.3}
+    with pytest.raises(InputError, match="not 'tumbling xyz' in another formulation"):
+        simulate_modes(tumbling("xyz"), modes, 0.3, initial=start, step=0.05)

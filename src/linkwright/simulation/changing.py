@@ -11,6 +11,9 @@ relations need. With the mass matrix M of the tree and the new relations J u + b
 so that the momentum along all that stays free is kept, and the energy that is lost is reported
 (Brach, Mechanical Impact Dynamics, 1991; Featherstone 2008, section 11.7). Relations that hang
 together are taken once.
+
+A mode may also have a mechanism of its own: the same bodies in another formulation, such as another
+sequence of three angles where the first would be singular. Orientations and speeds then go over.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.evaluation import Evaluator, all_values
-from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
+from linkwright.mechanism import Body, Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.structure import extensible
 from linkwright.recording import Channel, Recording
 from linkwright.recording.holder import Recorded
@@ -62,11 +65,14 @@ class RunMode:
         hold: relations between speeds that must vanish, such as "dot(vel(foot), [n1])".
         switches: how it may end.
         forces: whether the forces of the relations are channels, "force of hold 1" and so on.
+        model: a mechanism in place of that of the run: bodies and speeds of the same names, whose
+            three rotations may have other sequences, or a quaternion.
     """
 
     hold: Sequence[str] = ()
     switches: Sequence[Switch] = ()
     forces: bool = False
+    model: ModelLike | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,9 @@ class _Mode:
 
     def __init__(self, base: Mechanism, name: str, mode: RunMode) -> None:
         self.name, self.mode = name, mode
-        self.m = extensible(base)
+        self.base = base if mode.model is None else mechanism_of(mode.model)
+        _refuse_time(self.base)
+        self.m = extensible(self.base)
         for k, relation in enumerate(mode.hold, 1):
             self.m.constrain(relation, name=f"hold {k}")
         if mode.forces:
@@ -164,12 +172,12 @@ def simulate_modes(
     found = {name: _Mode(base, name, mode) for name, mode in modes.items()}
     names = list(found)
     step = until / 1000 if step is None else step
-    known = all_values(base, values)
+    mode = found[start or names[0]]
+    base = mode.base
     speeds = [s.symbol for s in base.kinematics().speeds]
     state = {**dict.fromkeys(base.coordinates, 0.0), **{u.name: 0.0 for u in speeds}}
     state |= {n: float(v) for n, v in {**base.initial, **(initial or {})}.items()}
-    mode = found[start or names[0]]
-    state, _ = _impulse(base, mode, state, known)
+    state, _ = _impulse(base, mode, state, all_values(base, values))
     time, parts, changes = 0.0, [], []
     while True:
         part, ended = _stretch(mode, state, values, until - time, step, tolerance)
@@ -180,8 +188,9 @@ def simulate_modes(
         if ended is None:
             break
         following = found[mode.mode.switches[ended].to]
-        state, lost = _impulse(base, following, state, known)
-        told = {u.name: state[u.name] for u in speeds}
+        state = _carried_over(mode.base, following.base, state)
+        state, lost = _impulse(following.base, following, state, all_values(following.base, values))
+        told = {s.symbol.name: state[s.symbol.name] for s in following.base.kinematics().speeds}
         changes.append(ModeChange(time, mode.name, following.name, told, lost))
         if len(changes) > _MOST:
             raise Error(
@@ -191,7 +200,8 @@ def simulate_modes(
         mode = following
         if until - time <= _CLOSE:
             break
-    return ChangingRun(_joined(parts), tuple(changes), tuple(names))
+    other = {x.name for of in found.values() for b in _turned(base, of.base) for x in b.rotations}
+    return ChangingRun(_joined(parts, other), tuple(changes), tuple(names))
 
 
 def _refuse(base: Mechanism, modes: Mapping[str, RunMode], until: float) -> None:
@@ -206,10 +216,75 @@ def _refuse(base: Mechanism, modes: Mapping[str, RunMode], until: float) -> None
                 )
     if not until > 0:
         raise InputError(f"a run ends after it begins, not at {until:g} s")
+
+
+def _refuse_time(base: Mechanism) -> None:
     exprs: list[Expr] = [f.magnitude for f in base.forces]
     exprs += [t.magnitude for t in base.moments] + [c.speed for c in base.constraints]
     if any(x.roles & TIME for x in free_symbols(*exprs)):
         raise InputError(f"laws of {base.name!r} read the time, which begins anew in each mode")
+
+
+def _turned(before: Mechanism, after: Mechanism) -> list[Body]:
+    """Return the bodies that turn in another way after a switch, as both mechanisms have them."""
+    pairs = [(b, after.bodies.get(name)) for name, b in before.bodies.items()]
+    return [
+        body
+        for old, new in pairs
+        if new is not None and old.joint.rotate != new.joint.rotate
+        for body in (old, new)
+    ]
+
+
+def _carried_over(
+    before: Mechanism, after: Mechanism, state: Mapping[str, float]
+) -> dict[str, float]:
+    """Return a state of a mechanism as one of another: the same orientations and speeds."""
+    if after is before:
+        return dict(state)
+    bodies = _turned(before, after)
+    angles = {x.name for body in bodies for x in body.rotations}
+    found = {n: v for n, v in state.items() if n not in angles}
+    for old, new in zip(bodies[::2], bodies[1::2], strict=True):
+        found |= _angles(new, _rotation(old, state))
+    speeds = [s.symbol.name for s in after.kinematics().speeds]
+    if lost := sorted({*after.coordinates, *speeds} ^ set(found)):
+        raise InputError(
+            f"{after.name!r} is not {before.name!r} in another formulation: {lost[0]!r} is in one "
+            "of them alone",
+            remedy="give it the same bodies, with coordinates and speeds of the same names",
+        )
+    return found
+
+
+def _rotation(body: Body, state: Mapping[str, float]) -> Any:
+    from scipy.spatial.transform import Rotation
+
+    now = [state[x.name] for x in body.rotations]
+    if body.joint.quaternion:
+        return Rotation.from_quat([*now[1:], now[0]])
+    return Rotation.from_euler(_sequence(body), now)
+
+
+def _angles(body: Body, rotation: Any) -> dict[str, float]:
+    if body.joint.quaternion:
+        x, y, z, w = rotation.as_quat()
+        values = (w, x, y, z)
+    else:
+        values = rotation.as_euler(_sequence(body))
+    return {q.name: float(v) for q, v in zip(body.rotations, values, strict=True)}
+
+
+def _sequence(body: Body) -> str:
+    """Return the axes of three angles as SciPy has them: capital for those of the body."""
+    j = body.joint
+    word = "".join(map(str, j.rotate)).upper()
+    if len(word) == 3 and set(word) <= set("XYZ") and j.first_axis is None and j.reference is None:
+        return word
+    raise InputError(
+        f"the rotations of {body.name!r} have no sequence of three axes",
+        remedy='give rotate="zyx", or a quaternion',
+    )
 
 
 def _stretch(
@@ -306,12 +381,17 @@ def _numbers(tree: Equations, values: Sequence[Expr], now: Mapping[str, float]) 
     return np.asarray(evaluate(q=q, u=u)[0], dtype=float)
 
 
-def _joined(parts: Sequence[tuple[int, float, Any]]) -> Recording:
-    """Return one recording of all parts, with the channels that all of them have."""
+def _joined(parts: Sequence[tuple[int, float, Any]], other: set[str]) -> Recording:
+    """Return one recording of all parts, with the channels that all of them have.
+
+    Angles that mean something `other` in another part are left out.
+    """
     common = [
         c
         for c in parts[0][2].recording.channels
-        if all(c.name in p.recording.names for _, _, p in parts) and _GUARD not in c.name
+        if all(c.name in p.recording.names for _, _, p in parts)
+        and _GUARD not in c.name
+        and c.name not in other
     ]
     times, rows = [], []
     for number, begun, part in parts:
