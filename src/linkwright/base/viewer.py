@@ -7,7 +7,7 @@ the studio is a hook, which is imported when someone wants to look.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if not TYPE_CHECKING:
@@ -75,6 +75,8 @@ class Shown:
         title: str = "",
         roots: Sequence[str | os.PathLike[str]] = (),
         scene: Any = None,
+        live: bool = False,
+        **more: Any,
     ) -> int:
         """Write one HTML file that plays the motion anywhere, and return its size in bytes.
 
@@ -85,8 +87,10 @@ class Shown:
             roots: folders in which meshes may lie.
             scene: file with shapes for the bodies and things around them, or a shipped one's
             name.
+            live: whether the model itself runs in the page.
+            more: of a live page; see `linkwright.page`.
         """
-        return page(path, self, *others, title=title, roots=roots, scene=scene)
+        return page(path, self, *others, title=title, roots=roots, scene=scene, live=live, **more)
 
 
 def show(
@@ -133,8 +137,19 @@ def page(
     title: str = "",
     roots: Sequence[str | os.PathLike[str]] = (),
     scene: Any = None,
+    live: bool = False,
+    controls: Sequence[str] | None = None,
+    inputs: Sequence[str] = (),
+    graphs: Sequence[str | Sequence[str]] | None = None,
+    values: Mapping[str, float] | None = None,
+    initial: Mapping[str, float] | None = None,
+    exact: bool = False,
+    most: int | None = None,
 ) -> int:
     """Write one HTML file that plays motions anywhere, and return its size in bytes.
+
+    With `live` the model itself runs in the page, without a network: a reader plays, pauses, goes
+    back, changes parameters and inputs, and pulls at bodies.
 
     Args:
         path: of the file.
@@ -143,16 +158,36 @@ def page(
         title: over the page; by default the name of what moves.
         roots: folders in which meshes may lie.
         scene: file with shapes for the bodies and things around them, or a shipped one's name.
+        live: whether the model itself runs in the page: a mechanism, a robot, a System or a name.
+        controls: of a live page, parameters and inputs with a slider; all by default.
+        inputs: the same, of inputs alone; they come first.
+        graphs: of a live page, channels, or lists of those that share a graph.
+        values: of parameters and inputs of a live page, over the model's own.
+        initial: what a live page starts from, over the model's own start.
+        exact: whether a live page gives the bits of the native run, which takes longer.
+        most: how many bytes a page may have: 2,900,000 by default, 400,000 of a live one.
 
     >>> import tempfile
     >>> import linkwright as lw
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lw.page(f"{folder}/swing.html", lw.load("pendulum")) < 300_000
-    True
+    ...     swing = lw.page(f"{folder}/swing.html", lw.load("pendulum"))
+    ...     live = lw.page(f"{folder}/live.html", "pendulum", live=True, controls=["L"])
+    ...     swing < 300_000, live < 300_000
+    (True, True)
     """
     from linkwright.base.hooks import page as write_page
 
-    size: int = write_page(path, things, title=title, roots=roots, scene=scene)
+    asked = {
+        "controls": controls,
+        "inputs": inputs,
+        "graphs": graphs,
+        "values": values,
+        "initial": initial,
+        "exact": exact,
+        "most": most,
+    }
+    given = {name: value for name, value in asked.items() if value}
+    size: int = write_page(path, things, title=title, roots=roots, scene=scene, live=live, **given)
     return size
 
 

@@ -10,6 +10,7 @@ under 3 MB; where it would not, frames, then triangles, are thinned until it doe
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import zlib
@@ -45,7 +46,7 @@ MOST_FRAMES = 3600
 _TRIANGLES = 60_000
 _SAMPLES = 400_000  # of all channels together
 _EXACT = 100_000  # samples up to which channels have 64 bits; 32 beyond
-_SCRIPTS = (
+SCRIPTS = (
     "unpack.js",
     "renderer.js",
     "labels.js",
@@ -60,7 +61,7 @@ _TOP = 65534  # the highest level; 65535 stands for what is not a number
 
 
 @dataclass(eq=False)
-class _Block:
+class PageBlock:
     """Bytes that grow, with arrays at known places in them."""
 
     parts: list[bytes] = field(default_factory=list)
@@ -89,7 +90,12 @@ class _Block:
 
     def text(self) -> str:
         """Return all of it, deflated, as base64."""
-        return base64.b64encode(zlib.compress(b"".join(self.parts), 9)).decode()
+        return deflated(b"".join(self.parts))
+
+
+def deflated(data: bytes) -> str:
+    """Return bytes, deflated, as base64."""
+    return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
 def page_text(motions: Sequence[SceneMotion], *, title: str = "", most: int = MOST_BYTES) -> str:
@@ -150,7 +156,7 @@ def _share_of_triangles(motions: Sequence[SceneMotion]) -> float:
 
 
 def _written(motions: Sequence[SceneMotion], title: str, frames: int, triangles: int) -> str:
-    block = _Block()
+    block = PageBlock()
     scene = motions[0].scene
     data: dict[str, Any] = {
         "title": title or (scene.name if scene is not None else motions[0].name),
@@ -160,18 +166,48 @@ def _written(motions: Sequence[SceneMotion], title: str, frames: int, triangles:
         "notes": page_notes(motions),
         "takes": [_motion(block, motion, scene, frames, triangles) for motion in motions],
         "layout": first_layout(motions[0].recording).plain(),
-        "scene": None if scene is None else _scene(block, scene, motions, triangles),
+        "scene": None if scene is None else scene_data(block, scene, motions, triangles),
     }
+    return filled(data, block, SCRIPTS)
+
+
+def filled(
+    data: dict[str, Any],
+    block: PageBlock,
+    scripts: Sequence[str],
+    *,
+    style: str = "",
+    more: str = "",
+) -> str:
+    """Return the page of some data; with `more` elements it says itself what it may do."""
     parts = {
         "ICON": icon(),
         "TITLE": _escaped(data["title"]),
-        "STYLE": asset("page.css") + asset("plots.css") + asset("touch.css"),
+        "STYLE": asset("page.css") + asset("plots.css") + asset("touch.css") + style,
         "DATA": json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         "BLOCK": block.text(),
-        "SCRIPT": "\n".join(map(asset, _SCRIPTS)),
+        "SCRIPT": "\n".join(map(asset, scripts)),
+        "MORE": more,
+        "POLICY": "",
     }
     pieces = asset("page.html").split("%%")
+    if more:
+        script = '\n"use strict";\n' + parts["SCRIPT"] + "\n"
+        parts["POLICY"] = _policy(script, "\n" + parts["STYLE"] + "\n")
     return "".join(parts[p] if k % 2 else p for k, p in enumerate(pieces))
+
+
+def _policy(script: str, style: str) -> str:
+    """Return what a page that holds one script and one sheet of style may do: nothing else."""
+    script, style = (
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in (script, style)
+    )
+    rules = (
+        f"default-src 'none'; script-src {script} 'wasm-unsafe-eval'; style-src {style}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    return f'<meta http-equiv="Content-Security-Policy" content="{rules}">\n'
 
 
 def _escaped(text: str) -> str:
@@ -180,7 +216,7 @@ def _escaped(text: str) -> str:
 
 # -- what moves ------------------------------------------------------------------------------------
 def _motion(
-    block: _Block, motion: SceneMotion, scene: Scene | None, frames: int, triangles: int
+    block: PageBlock, motion: SceneMotion, scene: Scene | None, frames: int, triangles: int
 ) -> dict[str, Any]:
     times = motion.recording.times
     info: dict[str, Any] = {"name": motion.name, "channels": _channels(block, motion, frames)}
@@ -198,7 +234,7 @@ def _motion(
 
 
 def _own_shapes(
-    block: _Block, own: Scene, first: Scene, triangles: int
+    block: PageBlock, own: Scene, first: Scene, triangles: int
 ) -> list[dict[str, Any] | None]:
     """Store the shapes of nodes that are not those of the first take, None for the others."""
     thinned = own.surfaces_within(triangles)
@@ -214,7 +250,9 @@ def _own_shapes(
     return made
 
 
-def _arrows(block: _Block, motion: SceneMotion, even: Array, poses: Array) -> dict[str, Any] | None:
+def _arrows(
+    block: PageBlock, motion: SceneMotion, even: Array, poses: Array
+) -> dict[str, Any] | None:
     """Store the forces of a take, which points touch, and how long arrows are."""
     assert motion.scene is not None
     arrows, column = recorded_forces(motion.scene, motion.recording)
@@ -262,7 +300,7 @@ def _sampled(motion: SceneMotion, scene: Scene, frames: int) -> tuple[Array, Arr
     return even, upright(scene, where.poses), where.center @ scene.upright.T
 
 
-def _levels(block: _Block, columns: Array, *, poses: bool = False) -> dict[str, Any]:
+def _levels(block: PageBlock, columns: Array, *, poses: bool = False) -> dict[str, Any]:
     """Store columns with 16 bits over their range; quaternions over -1 to 1."""
     low, high = _ranges(columns)
     if poses:
@@ -289,7 +327,7 @@ def _ranges(columns: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def _channels(block: _Block, motion: SceneMotion, frames: int) -> dict[str, Any]:
+def _channels(block: PageBlock, motion: SceneMotion, frames: int) -> dict[str, Any]:
     """Store all channels as they are; where they are too many, at fewer, evenly spaced times."""
     recording = motion.recording
     if not recording.channels or not len(recording):
@@ -332,8 +370,8 @@ def _evened(even: Array, times: Array, values: Array) -> Array:
 
 
 # -- what is seen ----------------------------------------------------------------------------------
-def _scene(
-    block: _Block, scene: Scene, motions: Sequence[SceneMotion], most: int
+def scene_data(
+    block: PageBlock, scene: Scene, motions: Sequence[SceneMotion], most: int
 ) -> dict[str, Any]:
     surfaces = scene.surfaces_within(most)
     seen = seen_of(scene, *motions)
@@ -375,7 +413,7 @@ def _axes(place: Place) -> list[list[float]]:
     return [[round(v, 6) for v in row] for row in rows]
 
 
-def _part(block: _Block, surface: TriangleMesh) -> dict[str, Any]:
+def _part(block: PageBlock, surface: TriangleMesh) -> dict[str, Any]:
     low, high = surface.points.min(axis=0), surface.points.max(axis=0)
     step = np.where(high > low, (high - low) / _TOP, 1.0)
     levels = np.round((surface.points - low) / step).astype(np.uint16)

@@ -160,8 +160,12 @@ class Poses:
     def _derived(self) -> Program:
         bodies = self.robot.mechanism.depth_first()
         takes = ["q"] if self.coordinates else []
-        if self._many:
-            return joints_program(self.tree, bodies, takes)
+        return joints_program(self.tree, bodies, takes) if self._many else self.program()
+
+    def program(self) -> Program:
+        """Return one Program of all frames and the mass center, from `q` and parameters `p`."""
+        bodies = self.robot.mechanism.depth_first()
+        takes = ["q"] if self.coordinates else []
 
         def write(writer: Writer) -> dict[str, list[Expr]]:
             found = stances(writer, bodies)

@@ -4,7 +4,8 @@ An executor holds the memory of a run on its target. `put` and `rows_of` move ar
 `run` goes on until there is something to do outside, and `field` says where the run stands: it is
 the same loop everywhere, over the Programs and tables of one schedule
 (`linkwright.simulation.native.schedule`), so every executor gives the same numbers, to rounding.
-A new target (NVPTX, WebAssembly) is one class and one line in `EXECUTORS`.
+A new target (NVPTX) is one class and one line in `EXECUTORS`. WebAssembly is run by a page:
+`linkwright.simulation.native.wasm` writes its module from a native run at its start.
 """
 
 from __future__ import annotations

@@ -160,6 +160,8 @@ def page(
     title: str = "",
     roots: Roots = (),
     scene: SceneFileLike | None = None,
+    live: bool = False,
+    **more: Any,
 ) -> int:
     """Write a page; see `linkwright.page`."""
     if not isinstance(path, str | os.PathLike):
@@ -167,15 +169,26 @@ def page(
             f"a {type(path).__name__} is not the name of a file",
             remedy="name the file first: linkwright.page('run.html', run)",
         )
+    if live:
+        from linkwright.studio.live_page import write_live_page
+
+        if len(things) != 1:
+            raise InputError(f"a live page runs one model, not {len(things)}")
+        return write_live_page(path, things[0], title=title, roots=roots, scene=scene, **more)
+    most = more.pop("most", MOST_BYTES)
+    if more:
+        raise InputError(f"{', '.join(more)}: only a live page has them", remedy="add live=True")
     for thing in things:
         if isinstance(thing, System):
             raise InputError(
                 f"a page plays what has moved, and the System {thing.name!r} has not moved",
-                remedy="simulate it first: linkwright.simulate(system, until).page(...)",
+                remedy="simulate it first: linkwright.simulate(system, until).page(...), or let "
+                "it run in the page: live=True",
             )
     names = [os.fspath(t) for t in (*things, scene) if isinstance(t, str | os.PathLike)]
     may_become(Path(path), names)
-    return write_page(path, [motion_of(thing, roots, scene) for thing in things], title=title)
+    motions = [motion_of(thing, roots, scene) for thing in things]
+    return write_page(path, motions, title=title, most=most)
 
 
 def text_of_page(things: Sequence[Any], *, title: str = "", most: int = MOST_BYTES) -> str:

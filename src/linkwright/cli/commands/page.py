@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,9 @@ from linkwright.cli.options import (
 )
 from linkwright.cli.results import CommandResult
 
+if TYPE_CHECKING:
+    from linkwright.scene.previews import PreviewOptions
+
 WHAT = "Recordings, a model or a robot file. The first is drawn in full, others as ghosts."
 
 
@@ -37,7 +40,20 @@ def command(
     settings: Set = None,
     initial: Initial = None,
     title: Annotated[str, option("--title")] = "",
-    most: Annotated[float, own("MB", "Maximum size of the page, MB.", "--max-size")] = 2.9,
+    most: Annotated[
+        float | None,
+        own("MB", "Maximum size of the page, MB. Default: 2.9, live 0.4.", "--max-size"),
+    ] = None,
+    live: Annotated[bool, own(None, "Let the model itself run in the page.", "--live")] = False,
+    controls: Annotated[
+        str, own("NAMES", "Live: parameters and inputs with sliders, with commas.", "--controls")
+    ] = "",
+    graphs: Annotated[
+        str, own("NAMES", "Live: channels, graphs with commas, traces with +.", "--graphs")
+    ] = "",
+    exact: Annotated[
+        bool, own(None, "Live: the bits of the native run, which takes longer.", "--exact")
+    ] = False,
     show: Annotated[bool, own(None, "Open the page in the browser.", "--open")] = False,
 ) -> CommandResult:
     """Write an HTML page that plays a recording in any browser, offline.
@@ -49,6 +65,8 @@ def command(
       linkwright page car --until 4 --set STEER=0.02
       linkwright page robot.urdf --mesh-dir meshes
       linkwright page angles.csv --model robot.urdf --scene cell.toml
+      linkwright page pendulum --live -o pendulum.html
+      linkwright page whipple --live --controls v,Tdelta --graphs phi+delta
     """
     from linkwright.pages.page import page_notes, write_page
     from linkwright.recording.files import is_recording
@@ -62,14 +80,61 @@ def command(
     may_become(target, [*what, model, scene_file])
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError("a page is written to a file that ends in .html", file=target)
-    if not most > 0:
+    if most is not None and not most > 0:
         raise InputError(f"--max-size {most:g}: must be positive", remedy="allow 2.9 MB, say")
+    if live:
+        return _live(
+            target, what, model, roots=folders(root), scene=scene_file or None, asked=asked,
+            title=title, controls=_names(controls), graphs=_graphs(graphs), exact=exact,
+            most=400_000 if most is None else int(most * 1e6), show=show,
+        )  # fmt: skip
+    if controls or graphs or exact:
+        raise InputError("--controls, --graphs and --exact are of live pages", remedy="add --live")
+    most = 2.9 if most is None else most
     motions = [
         open_motion(n, model=model, roots=folders(root), scene_file=scene_file or None, asked=asked)
         for n in what
     ]
     size = write_page(target, motions, title=title, most=int(most * 1e6))
     notes = [f"note: {note}" for note in page_notes(motions)]
+    return _written(target, size, notes, show)
+
+
+def _live(
+    target: Path,
+    what: list[str],
+    model: str,
+    *,
+    asked: PreviewOptions | None,
+    show: bool,
+    **more: Any,
+) -> CommandResult:
+    """Write a page in which a model runs."""
+    from linkwright.recording.files import is_recording
+    from linkwright.studio.live_page import write_live_page
+
+    if len(what) != 1 or model:
+        raise InputError("a live page runs one model", remedy="name one, without --model")
+    if is_recording(what[0]):
+        raise InputError(
+            "a recording is played, and does not run", file=what[0], remedy="name its model"
+        )
+    if asked is not None and asked.until is not None:
+        raise InputError("a live page runs on and on", remedy="leave out --until")
+    values, initial = (None, None) if asked is None else (asked.values, asked.initial)
+    size = write_live_page(target, what[0], values=values, initial=initial, **more)
+    return _written(target, size, [], show)
+
+
+def _names(text: str) -> list[str] | None:
+    return [name.strip() for name in text.split(",")] if text else None
+
+
+def _graphs(text: str) -> list[list[str]] | None:
+    return [[n.strip() for n in part.split("+")] for part in text.split(",")] if text else None
+
+
+def _written(target: Path, size: int, notes: list[str], show: bool) -> CommandResult:
     info = f"{target}: {size / 1e6:.2f} MB"
     if show:
         import webbrowser

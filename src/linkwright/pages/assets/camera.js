@@ -74,13 +74,15 @@ function setPointer(s) {
   let moved = 0, spread = 0;
   const at = (e) => [e.clientX, e.clientY];
   const apart = () => { const [a, b] = [...touches.values()]; return touches.size === 2 ? Math.hypot(a[0] - b[0], a[1] - b[1]) : 0; };
-  canvas.onpointerdown = (e) => { s.way = null; canvas.setPointerCapture(e.pointerId); canvas.focus({ preventScroll: true }); touches.set(e.pointerId, at(e)); moved = 0; spread = apart(); };
+  canvas.onpointerdown = (e) => { s.way = null; canvas.setPointerCapture(e.pointerId); canvas.focus({ preventScroll: true }); touches.set(e.pointerId, at(e)); moved = 0; spread = apart();
+    if (s.live && touches.size === 1) grab(s, e); else if (s.hold) release(s); };
   canvas.onpointermove = (e) => {
     const before = touches.get(e.pointerId);
     if (!before) return;
     const [dx, dy] = minus([...at(e), 0], [...before, 0]);
     touches.set(e.pointerId, at(e)); moved += Math.abs(dx) + Math.abs(dy);
-    if (touches.size === 2) {
+    if (s.hold) drag(s, e);
+    else if (touches.size === 2) {
       const now = apart();
       if (spread && now) nearer(s, spread / now);
       spread = now; pan(s, dx / 2, dy / 2);
@@ -90,6 +92,7 @@ function setPointer(s) {
   };
   canvas.onpointerup = canvas.onpointercancel = (e) => {
     touches.delete(e.pointerId);
+    if (s.hold) release(s);
     if (moved < (e.pointerType === "touch" ? 12 : 4) && !touches.size && e.button === 0 && e.type === "pointerup") {
       const box = canvas.getBoundingClientRect(), k = canvas.width / box.width;
       select(s, s.renderer.pick(camera(s), draws(s), (e.clientX - box.left) * k, (e.clientY - box.top) * k));

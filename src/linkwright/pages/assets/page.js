@@ -19,9 +19,12 @@ async function start() {
   s.takes = data.takes.map((t) => ({ ...t, poses: t.poses && columns(block, t.poses), center: t.center && columns(block, t.center),
     arrows: t.arrows && { ...t.arrows, forces: columns(block, t.arrows.forces), touching: columns(block, t.arrows.touching) },
     labels: t.channels.labels, values: t.channels.values ? numbers(block, t.channels.values) : [], times: t.channels.times && numbers(block, t.channels.times)[0] }));
-  s.from = Math.min(...s.takes.map((t) => t.start)); s.to = Math.max(...s.takes.map((t) => t.end));
+  if (data.live) await setLive(s);
+  else {
+    s.from = Math.min(...s.takes.map((t) => t.start)); s.to = Math.max(...s.takes.map((t) => t.end));
+    s.rate = Math.max(...s.takes.map((t) => ((t.poses ? t.poses[0].length : t.values[0]?.length || 2) - 1) / (t.end - t.start || 1)), 1e-6);
+  }
   s.time = s.from;
-  s.rate = Math.max(...s.takes.map((t) => ((t.poses ? t.poses[0].length : t.values[0]?.length || 2) - 1) / (t.end - t.start || 1)), 1e-6);
   if (matchMedia("(prefers-color-scheme: dark)").matches && !location.hash.includes("light")) theme(s, "dark");
   if (location.hash.includes("dark")) theme(s, "dark");
   notes(data.notes);
@@ -30,6 +33,7 @@ async function start() {
     try { setScene(s, block); } catch (error) { s.renderer = null; empty("3-D view unavailable", error.message); }
   } else { document.body.classList.add("noscene"); $("side").prepend($("notes")); for (const id of ["axes", "center", "trace", "follow", "panel"]) $(id).disabled = true; }
   setTransport(s); setKeys(s); setFocus();
+  if (s.live) setControls(s, block);
   for (const [key, words] of KEYS) { const a = document.createElement("dt"), b = document.createElement("dd"); a.append(...key.split(" ").map((k) => { const e = document.createElement("kbd"); e.textContent = k; return e; })); b.textContent = words; document.querySelector("#keys dl").append(a, b); }
   goTo(s, s.time);
   if (data.scene && !matchMedia("(prefers-reduced-motion: reduce)").matches && !location.hash.includes("still")) play(s, true);
@@ -67,19 +71,21 @@ function goTo(s, t) {
 // A time that the user has chosen stays.
 function point(s, t) { play(s, false); goTo(s, t); }
 function advance(s, by) {
+  if (s.live) return advanceLive(s, by);
   const t = s.time + by;
   if (t <= s.to) return goTo(s, t);
   if (s.loop) return goTo(s, s.from + ((t - s.from) % (s.to - s.from || 1)));
   goTo(s, s.to); play(s, false);
 }
 function play(s, on) {
-  if (on && s.time >= s.to) goTo(s, s.from);
-  s.playing = on && s.to > s.from;
+  if (on && s.time >= s.to && !s.live) goTo(s, s.from);
+  s.playing = on && (s.live ? !(s.live.stopped && s.time >= s.to) : s.to > s.from);
+  document.body.classList.toggle("going", s.playing);
   $("sign").setAttribute("d", s.playing ? "M3 2h4v12H3zM9 2h4v12H9z" : "M4 2v12l10-6z"); $("play").setAttribute("aria-label", s.playing ? "pause" : "play");
 }
-function step(s, frames) { point(s, s.from + (Math.round((s.time - s.from) * s.rate) + frames) / s.rate); }
+function step(s, frames) { if (s.live) return stepLive(s, frames); point(s, s.from + (Math.round((s.time - s.from) * s.rate) + frames) / s.rate); }
 function setTransport(s) {
-  const long = s.to - s.from, usual = long > 30 ? NICE.find((k) => long / k <= 30) || 100 : long < 3 && long > 0 ? [...NICE].reverse().find((k) => long / k >= 3) || 0.001 : 1;
+  const long = s.live ? 0 : s.to - s.from, usual = s.live ? NICE.find((k) => k >= 0.999 * s.live.told.speed) || 1 : long > 30 ? NICE.find((k) => long / k <= 30) || 100 : long < 3 && long > 0 ? [...NICE].reverse().find((k) => long / k >= 3) || 0.001 : 1;
   const around = NICE.indexOf(usual);
   for (const k of NICE.slice(Math.max(0, around - 4), around + 5)) $("speed").append(new Option(k + "×", k, k === usual, k === usual));
   s.speed = usual;
@@ -88,7 +94,7 @@ function setTransport(s) {
   $("first").onclick = () => point(s, s.from); $("back").onclick = () => step(s, -1); $("forth").onclick = () => step(s, 1);
   $("loop").onclick = () => { s.loop = !s.loop; $("loop").setAttribute("aria-pressed", s.loop); };
   $("scrub").oninput = () => point(s, s.from + (s.to - s.from) * +$("scrub").value);
-  if (!(s.to > s.from)) for (const id of ["play", "back", "forth", "scrub", "first"]) $(id).disabled = true;
+  if (!s.live && !(s.to > s.from)) for (const id of ["play", "back", "forth", "scrub", "first"]) $(id).disabled = true;
 }
 function setKeys(s) {
   const press = (id) => () => $(id).click();

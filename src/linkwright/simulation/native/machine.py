@@ -183,6 +183,11 @@ class Machine:
         """Return a view of an integer of each block."""
         return self.whole[:, WHOLE[name]]
 
+    @property
+    def layout(self) -> dict[str, tuple[int, int]]:
+        """Where arrays are in the arena of a block, with their sizes."""
+        return self._places
+
     def place_of(self, name: str, index: int) -> int:
         """Return where a number of a single run is in its arena."""
         return self._places[name][0] + index * self.width

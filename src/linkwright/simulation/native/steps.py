@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from linkwright.backends.llvm import codegen
 from linkwright.backends.llvm.backend import has_fma
 from linkwright.backends.llvm.lines import IrModule
@@ -14,16 +16,27 @@ from linkwright.simulation.native.schedule import make_schedule
 from linkwright.system.phases import Phases
 
 
-def bundle_ir(phases: Phases, method: Method, width: int) -> str:
-    """Return the text of the unit."""
-    module = IrModule("f64", min(4, host().lanes("f64")))
+def bundle_ir(
+    phases: Phases,
+    method: Method,
+    width: int,
+    *,
+    packed: int | None = None,
+    fuse: bool | None = None,
+    more: Mapping[str, Program] | None = None,
+) -> str:
+    """Return the text of the unit; `packed` angles are one vector, `more` Programs stand in it."""
+    module = IrModule("f64", min(4, host().lanes("f64")) if packed is None else packed)
     made = make_schedule(phases, method, dense=width == 1)
-
+    fused = has_fma() if fuse is None else fuse
     codes: dict[int, Code] = {}
 
     def write(name: str, program: Program) -> None:
-        code = codes.get(id(program)) or lower(program, fuse=has_fma(), codes=codes)
+        code = codes.get(id(program)) or lower(program, fuse=fused, codes=codes)
         codegen.write_function(module, code, name, width)
+
+    for name, program in (more or {}).items():
+        write(name, program)
 
     for part in made.parts:
         write(f"constants_{part.name}", part.constants)

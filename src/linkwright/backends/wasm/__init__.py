@@ -1,0 +1,1 @@
+"""WebAssembly: native text of a run as a module that a browser runs."""

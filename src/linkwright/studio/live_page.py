@@ -1,0 +1,101 @@
+"""A live page of something at hand: its plant, a session at its start, and what is drawn of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkwright.base.errors import InputError
+from linkwright.base.files import write_text
+from linkwright.mechanism import Mechanism
+from linkwright.pages.live import MOST_BYTES, LiveModel, live_page_text
+from linkwright.robots import Robot
+from linkwright.scene.motions import may_become, opened
+from linkwright.scene.scene import scene_of
+from linkwright.scene.wheels import wheels_in
+from linkwright.simulation.native.wasm import refuse_python
+from linkwright.simulation.paced import FRAMES
+from linkwright.studio.live_sessions import live_session
+from linkwright.studio.live_system import plant_of
+from linkwright.system import System
+from linkwright.system.force_arrows import told_wheels
+from linkwright.system.numbers import parameters
+
+if TYPE_CHECKING:
+    from linkwright.scene.scene_file import SceneFileLike
+
+Roots = Sequence[str | os.PathLike[str]]
+
+
+def live_model(
+    thing: Any,
+    *,
+    values: Mapping[str, float] | None = None,
+    initial: Mapping[str, float] | None = None,
+    roots: Roots = (),
+    scene: SceneFileLike | None = None,
+) -> LiveModel:
+    """Return what is to run in a page: a model, a robot, a System, or the name of one.
+
+    >>> live_model("pendulum").session.phases.name
+    'pendulum'
+    """
+    folders = [Path(root) for root in roots]
+    if isinstance(thing, str | os.PathLike):
+        thing = opened(os.fspath(thing), folders, "auto")
+    if not isinstance(thing, Robot | Mechanism | System):
+        raise InputError(
+            f"a {type(thing).__name__} does not run in a page",
+            remedy="give a mechanism, a robot, a System, or the name of a model",
+        )
+    m = thing if isinstance(thing, Mechanism) else thing.mechanism
+    if not m.bodies:
+        raise InputError(
+            f"{m.name!r} has no body that could be drawn", remedy="simulate it, and plot it"
+        )
+    if isinstance(thing, System):
+        refuse_python(thing.name, thing.phases())
+    plant = plant_of(thing, start=initial, values=values)
+    plant.system.set_initial(initial or {})
+    plant.system.set(values or {})
+    given = parameters(plant.system)
+    wheels = wheels_in({"wheels": told_wheels(plant.system, given)})
+    own = {n: float(v) for n, v in plant.system.values.items() if n in m.parameters}
+    drawn = scene_of(
+        thing if isinstance(thing, Robot) else m,
+        roots=folders,
+        values=own,
+        scene_file=scene,
+        wheels=wheels,
+    )
+    tick = float(plant.system.clock().tick)
+    every = max(1, round(plant.speed / (FRAMES * tick)))
+    session = live_session(plant.system, plant.record, every, contact=bool(plant.grounds))
+    return LiveModel(session, drawn, plant.adjustables, plant.hands, plant.speed)
+
+
+def write_live_page(
+    path: str | os.PathLike[str],
+    thing: Any,
+    *,
+    title: str = "",
+    roots: Roots = (),
+    scene: SceneFileLike | None = None,
+    values: Mapping[str, float] | None = None,
+    initial: Mapping[str, float] | None = None,
+    controls: Sequence[str] | None = None,
+    inputs: Sequence[str] = (),
+    graphs: Sequence[str | Sequence[str]] | None = None,
+    exact: bool = False,
+    most: int = MOST_BYTES,
+) -> int:
+    """Write the page of a model that runs in it, and return its size in bytes."""
+    may_become(Path(path), [os.fspath(t) for t in (thing, scene) if isinstance(t, str | Path)])
+    made = live_model(thing, values=values, initial=initial, roots=roots, scene=scene)
+    text = live_page_text(
+        made, title=title, controls=controls, inputs=inputs, graphs=graphs, exact=exact, most=most
+    )
+    write_text(path, text, replace=True)
+    return len(text.encode())

@@ -1,0 +1,229 @@
+"""Live pages: the model runs in the page, with the bits of the native run, and is changed there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.base.errors import InputError
+from linkwright.blocks import Block
+from linkwright.cli import main
+from linkwright.mechanism import Mechanism
+from linkwright.models import MODELS
+from linkwright.pages.live import LiveModel, live_page_text
+from linkwright.simulation.native.session import Session
+from linkwright.studio.live_page import live_model
+from tests.seeds import cases
+from tests.support.chromium import opened
+from tests.support.waiting import soon
+
+STATE = """(n) => { const s = window.studio, l = s.live; s.playing = false; l.reset();
+    while (l.sample < n && l.advance());
+    const part = (a) => Array.from(l.i.slice(l.at(a), l.at(a) + l.told.counts[a]), String);
+    return { x: part("x"), d: part("d"), sample: l.sample, stopped: l.stopped,
+        row: l.channels.map((c) => c[l.rows - 1]), pose: l.poses.map((c) => c[l.rows - 1]) }; }"""
+
+
+@contextmanager
+def shown(model: LiveModel, path: Path, **options: Any) -> Iterator[tuple[Any, list[str]]]:
+    """Yield the page of a model, opened from its file with the network cut."""
+    (path / "live.html").write_text(live_page_text(model, **options), encoding="utf-8")
+    with opened(path / "live.html", offline=True) as (page, wrong):
+        soon(lambda: page.evaluate("document.documentElement.dataset.ready"))
+        assert page.evaluate("document.documentElement.dataset.ready") == "yes", wrong
+        yield page, wrong
+
+
+def gone_on(session: Session, samples: int) -> int:
+    """Let a native run go on by samples as the page does; return at which it stopped."""
+    every = session.machine.settings.every
+    for k in range(samples + 1):
+        session.extend(k * every)
+        while not session.done:
+            session.advance()
+        if session.stop is not None:
+            return k - 1
+        session.done = False
+    return samples
+
+
+def bits(session: Session, array: str) -> list[str]:
+    return [str(v) for v in session.machine.rows_of(array)[0].view(np.int64)]
+
+
+# spacecraft-1 calls a function of C, and the jacks of this mount take half a minute to compile
+LIVE = [name for name in MODELS if name not in ("spacecraft-1", "mount-prismatic")]
+
+
+@pytest.mark.parametrize("name", cases(LIVE, daily=["double-pendulum", "servo-arm"]))
+def test_the_page_has_the_bits_of_the_native_run(name: str, tmp_path: Path) -> None:
+    model = live_model(name)
+    with shown(model, tmp_path, exact=True) as (page, wrong):
+        found = page.evaluate(STATE, 200)
+    reached = gone_on(model.session, 200)
+    # near singular configurations a native run goes on with other equations, and a page stops
+    if model.session.fallback is None:
+        assert found["sample"] == reached
+    if found["stopped"] is None:
+        assert (found["x"], found["d"]) == (bits(model.session, "x"), bits(model.session, "d"))
+        now = [[model.session.time]]
+        row = model.session.machine.outputs(now)[0]
+        np.testing.assert_array_equal(found["row"], row)
+    assert not wrong
+
+
+def test_poses_are_those_of_the_scene_and_follow_lengths(tmp_path: Path) -> None:
+    """The tip of a pendulum of another length, by the closed form of its pose."""
+    model = live_model("pendulum")
+    with shown(model, tmp_path) as (page, wrong):
+        state = page.evaluate(STATE, 30)
+        names = page.evaluate("studio.data.scene.nodes.map((n) => n.name)")
+        longer = page.evaluate("""() => { studio.controls.set(0, 1.5); const n = studio.nodes[1];
+            const far = Math.max(...n.parts.flatMap((p) => p.box[1].map(Math.abs)));
+            return [studio.live.values[0], far]; }""")
+    gone_on(model.session, 30)
+    q = [model.session.state()[n] for n in model.scene.poses.coordinates]
+    where = model.scene.poses([q]).poses[0] @ np.eye(7)
+    turned = np.asarray(where)[:, :3] @ model.scene.upright.T
+    found = np.array(state["pose"]).reshape(len(names), 7)[:, :3]
+    np.testing.assert_allclose(found, turned, atol=1e-6)
+    assert longer[0] == 1.5
+    assert longer[1] > 1.5  # the rod is as long as its parameter says
+    assert not wrong
+
+
+def test_values_change_from_where_a_reader_looks(tmp_path: Path) -> None:
+    """Back in time, then another gravity: the same as a native run that was changed there."""
+    model = live_model("pendulum")
+    with shown(model, tmp_path, exact=True) as (page, wrong):
+        found = page.evaluate("""() => { const s = studio, l = s.live; play(s, false); l.reset();
+            while (l.sample < 90) l.advance();
+            refreshLive(s); goTo(s, l.head); goTo(s, 40 * l.dt);
+            s.controls.set(l.told.controls.findIndex((c) => c.name === "g"), 3.5);
+            const back = l.sample;
+            while (l.sample < 80) l.advance();
+            const x = Array.from(l.i.slice(l.at("x"), l.at("x") + 2), String);
+            const hash = location.hash; s.controls.defaults();
+            return [back, x, hash, l.told.controls.every((c, k) => c.value === l.values[k])]; }""")
+    gone_on(model.session, 40)
+    model.session.set({"g": 3.5})
+    every = model.session.machine.settings.every
+    for k in range(41, 81):
+        model.session.extend(k * every)
+        while not model.session.done:
+            model.session.advance()
+        model.session.done = False
+    assert found == [40, bits(model.session, "x"), "#g=3.5", True]
+    assert not wrong
+
+
+def test_a_body_is_pulled_to_the_pointer_and_let_go(tmp_path: Path) -> None:
+    model = live_model("pendulum")
+    with shown(model, tmp_path) as (page, wrong):
+        pulled = page.evaluate("""() => { const s = studio, l = s.live; l.reset();
+            const node = +Object.keys(l.told.hands)[0], r = s.renderer.pick;
+            s.renderer.pick = () => node;
+            const size = () => Math.hypot(...l.told.hands[node].map((k) => l.f[l.at("w") + k]));
+            grab(s, { button: 0, clientX: 300, clientY: 300 });
+            drag(s, { clientX: 300, clientY: 180 });
+            for (let k = 0; k < 20; k++) l.advance();
+            const force = size(), kept = Math.hypot(...s.hold.force);
+            release(s); s.renderer.pick = r;
+            return [force, kept, size()]; }""")
+    assert pulled[0] > 1.0  # N
+    assert pulled[0] == pytest.approx(pulled[1])
+    assert pulled[2] == 0
+    assert not wrong
+
+
+def test_a_run_that_cannot_go_on_says_why_and_is_reset(tmp_path: Path) -> None:
+    m = Mechanism("faller")
+    m.body("ball", translate="z", mass=1.0)
+    m.gravity()
+    s, watch = lw.System(m, name="faller"), Block("watch")
+    watch.event("landed", m.coordinates["ball"] + 1, direction=-1, terminal=True)
+    s.add(watch)
+    with shown(live_model(s), tmp_path) as (page, wrong):
+        found = page.evaluate(STATE, 500)
+        said = page.evaluate("""() => { refreshLive(studio);
+            const note = document.getElementById("stopped"), words = note.textContent;
+            document.getElementById("reset").click();
+            return [words, studio.live.stopped, note.hidden]; }""")
+    assert found["stopped"]["time"] == pytest.approx((2 / 9.81) ** 0.5, abs=1e-5)
+    assert "ended by watch.landed" in said[0]
+    assert said[1:] == [None, True]
+    assert not wrong
+
+
+def test_names_cannot_break_out_and_the_page_says_what_it_may_do(tmp_path: Path) -> None:
+    bad = "</script><img src=x onerror=alert(1)>"
+    m = Mechanism(bad)
+    rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0, doc=f"{bad}%%DATA%%")
+    m.gravity(along="-y")
+    m.output(f"height {bad}", "sin(rod)", unit="m")
+    assert rod.name == "rod"
+    with shown(live_model(m), tmp_path) as (page, wrong):
+        text = (tmp_path / "live.html").read_text(encoding="utf-8")
+        page.evaluate("() => { studio.plots.draw(); }")
+        images = page.evaluate("document.querySelectorAll('img, main script').length")
+    assert (images, wrong) == (0, [])
+    assert "unsafe-inline" not in text
+    assert "'unsafe-eval'" not in text
+    assert "default-src 'none'" in text
+
+
+def test_what_cannot_run_in_a_page_is_named_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "p.html"
+    wrong: dict[tuple[str, ...], str] = {
+        ("pendulum", "--controls", "Lx"): "no parameter or input 'Lx'; did you mean 'L'?",
+        ("pendulum", "--controls", "L,L"): "'L' is given twice",
+        ("pendulum", "--graphs", "phi+psi"): "no channel 'psi'; did you mean 'phi'?",
+        ("spacecraft-1",): "'thrust' is a function outside of it",
+        ("pendulum", "--max-size", "0.01"): "and 10 are allowed",
+        ("pendulum", "--until", "3"): "a live page runs on and on",
+    }
+    for words, why in wrong.items():
+        assert main(["page", "--live", *words, "-o", str(target)]) == 2
+        assert why in capsys.readouterr().err
+        assert not target.exists()
+    assert main(["page", "pendulum", "--live", "-o", str(tmp_path / "no" / "p.html")]) == 2
+    assert "no such folder" in capsys.readouterr().err
+    assert main(["page", "pendulum", "--exact", "-o", str(target)]) == 2
+    with pytest.raises(InputError, match="runs one model, not 2"):
+        lw.page(target, "pendulum", "whipple", live=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_python_function_is_named(tmp_path: Path) -> None:
+    m = Mechanism("rod")
+    m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    torque = lw.foreign("felt", python=lambda q: -q)
+    m.moment("push", torque(m.coordinates["rod"]), on=m.bodies["rod"], about=m.z)
+    with pytest.raises(InputError, match="'felt' is a function outside"):
+        lw.page(tmp_path / "p.html", m, live=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_writes_a_page_that_plays_by_itself(tmp_path: Path) -> None:
+    target = tmp_path / "p.html"
+    args = ["page", "pendulum", "--live", "--controls", "L", "--graphs", "phi", "-o", str(target)]
+    assert main([*args, "--quiet"]) == 0
+    assert target.stat().st_size < 400_000
+    with opened(target, offline=True, moving=True) as (page, wrong):
+        soon(lambda: page.evaluate("window.studio?.live?.head > 0.2"))
+        data = json.loads(page.evaluate("document.getElementById('data').textContent"))
+        rows = page.evaluate(
+            "[...document.querySelectorAll('.control .name')].map((e) => e.textContent)"
+        )
+    assert rows == ["L"]
+    assert data["layout"]["graphs"][0]["traces"] == ["phi"]
+    assert not wrong
