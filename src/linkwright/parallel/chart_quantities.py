@@ -218,7 +218,7 @@ class ChartTerms:
         if not parts:
             raise InputError(
                 "nothing gives way, so that the platform has no compliance",
-                remedy="name links, drives or joints: --tube, --drive-stiffness, --joint-stiffness; "
+                remedy="name some: --tube, --drive-stiffness, --joint-stiffness; "
                 "[soft] in a design; soft= in Python",
             )
         return [[self.hold(total(p[i][j] for p in parts)) for j in range(3)] for i in range(3)]
