@@ -31,7 +31,7 @@ def watched(way: motion.Trajectory | motion.Sines, wall: elements.Plane) -> lw.S
     assert isinstance(arm, lw.Mechanism)
     believed = {n: arm.values[n] for n in MASSES}
     limits = control.residual_bounds(
-        arm, dict.fromkeys(MASSES, 0.01), speed=SPEED, acceleration=5.0, margin=1.2, least=0.05
+        arm, dict.fromkeys(MASSES, 0.01), speed=SPEED, acceleration=5.0, margin=1.2, min_bound=0.05
     )
     s = lw.System(arm, base=1000)
     servo = control.ComputedTorque(arm, kp=400, kd=40, values=believed, acts=False)
@@ -97,12 +97,12 @@ def run() -> list[Row]:
     quiet = watched(_sines(), far)
     begun = time.process_time()
     found = lw.simulate_batch(
-        quiet, 60 * MINUTES, runs=4, values=_values(), method="rk4", step=1e-3
+        quiet, 60 * MINUTES, runs=4, parameters=_values(), method="rk4", step=1e-3
     )
     spent = time.process_time() - begun
     way, wall, half = _knock()
     hit = lw.simulate_batch(
-        watched(way, wall), half + 0.1, runs=4, values=_values(), method="rk4", step=1e-3
+        watched(way, wall), half + 0.1, runs=4, parameters=_values(), method="rk4", step=1e-3
     )
     late = hit["momentum_observer.since"] - hit["watch.touched"]
     alarms = int((found["momentum_observer.latched"] > 0).sum())

@@ -36,7 +36,7 @@ def run() -> list[Row]:
     def ours() -> Array:
         found = simulate_batch(
             system, TICKS * LOOP.T, method="rk4", step=LOOP.T / STEPS, threads=2, every=1,
-            values={"law.KF": K, "law.filter": A}, record=["wrist.wrench[2]"],
+            parameters={"law.KF": K, "law.filter": A}, record=["wrist.wrench[2]"],
         )  # fmt: skip
         return np.asarray(found["wrist.wrench[2]"])
 

@@ -44,7 +44,7 @@ def run() -> list[Row]:
     rows.append(Row("the same with follow = 0.8: largest error", error, "N", None, "lower", note))
     for speed in (0.01, 0.05, 0.1):
         values = {"hybrid.approach_z": -speed}
-        _, gone = touched(lw.simulate(slow, 3.0, values=values, every=1, **STEP))
+        _, gone = touched(lw.simulate(slow, 3.0, parameters=values, every=1, **STEP))
         what = f"approach at {1e3 * speed:.0f} mm/s: longest loss of contact"
         rows.append(Row(what, 1e3 * gone, "ms", 1e3 * T, "lower", ""))
     fast = gantry(0.001, 0.1, 0.02, 0.0, 200.0)

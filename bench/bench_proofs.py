@@ -24,7 +24,7 @@ def run() -> list[Row]:
     rows = [Row("curve of the truss mount, with compiling", took, "s", note=told)]
     for name in ("mount-2-rotary", "mount-prismatic"):
         started = time.process_time()
-        proof = prove_regular(name, 90, seconds=600.0)
+        proof = prove_regular(name, 90, timeout=600.0)
         took = time.process_time() - started if proof.proven else float("inf")
         rows.append(Row(f"{name}, proven to the horizon", took, "s", 60.0, note=proof.words))
     return rows

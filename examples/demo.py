@@ -128,7 +128,7 @@ def _pictures(recording: lw.Recording, names: list[str], path: Path) -> None:
 
 def _bicycle() -> None:
     """Linearize the nonlinear bicycle at 5 m/s."""
-    model = lw.linearize(lw.load("whipple"), values={"v": 5.0})
+    model = lw.linearize(lw.load("whipple"), parameters={"v": 5.0})
     shown = ", ".join(
         f"{m.eigenvalue.real:.5f}" + (f" ± {m.eigenvalue.imag:.5f}i" if m.eigenvalue.imag else "")
         for m in model.modes()

@@ -179,7 +179,7 @@ def _force() -> None:
     from matplotlib import pyplot as plt
 
     figure, (force, place) = plt.subplots(2, 1, sharex=True, figsize=(8, 5))
-    bad, good = (lw.simulate("puma-on-wave", 8.0, values={"law.KF": x}) for x in (0.6, 0.2))
+    bad, good = (lw.simulate("puma-on-wave", 8.0, parameters={"law.KF": x}) for x in (0.6, 0.2))
     force.plot(bad.times, -bad["weight.wrench[2]"], label="KF = 0.6")
     force.plot(good.times, -good["weight.wrench[2]"], label="KF = 0.2")
     place.plot(good.times, 1e3 * (good["tool z"] - good["tool z"][0]), color="gray")

@@ -105,7 +105,9 @@ def _many(robot: Robot, system: lw.System, stance: float) -> None:
         "contact.dynamic": 0.9 * friction,
     }
     begun = time.perf_counter()
-    found = lw.simulate_batch(system, 2.0, method="semi-implicit", initial=initial, values=values)
+    found = lw.simulate_batch(
+        system, 2.0, method="semi-implicit", initial=initial, parameters=values
+    )
     took = time.perf_counter() - begun
     stands = (found[HEIGHT] > stance - 0.05).reshape(GROUPS, -1)
     slides = found["floating_base.y"].reshape(GROUPS, -1)

@@ -20,8 +20,10 @@ fill(  # what lower rooms ask of higher ones
     public_name="linkwright:__getattr__",
     reply_to="linkwright.equations.replies:reply_to",
     read_any="linkwright.formats.text.files:read_any",
+    result_figure="linkwright.recording.results:figure",
     rerun_cell="linkwright.server.recorded:run_again",
     rerun_laboratory="linkwright.lab.reruns:run_again",
+    save_result="linkwright.recording.results:save",
     show="linkwright.studio.display:show",
     write_model="linkwright.formats.text.files:write_model",
 )

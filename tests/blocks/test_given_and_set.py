@@ -224,7 +224,7 @@ def chained(name: str, made: DrivePart) -> lw.System:
 def lagging(**values: float) -> lw.System:
     """Return a lag from `start` to `gain`, a number that is 2 T + 1 unless it is given."""
     b = Block("lag")
-    T = b.parameter("T", values.get("T", 0.5), unit="s", sign="positive", most=5.0)
+    T = b.parameter("T", values.get("T", 0.5), unit="s", sign="positive", upper=5.0)
     gain = b.parameter("gain", values.get("gain", 2 * T + 1))
     start = b.parameter("start", values.get("start", gain / 2))
     b.require(start <= gain)
@@ -251,12 +251,12 @@ def test_a_default_follows_other_numbers_by_every_door(
     file = tmp_path / "lag.toml"
     file.write_text(lw.write_model(lagging_text()))
     assert lw.simulate(lagging(**given), 1.0).final["lag.x"] == pytest.approx(wanted, rel=1e-7)
-    assert lw.simulate(lagging(), 1.0, values=values).final["lag.x"] == pytest.approx(wanted)
-    assert lw.simulate(str(file), 1.0, values=values).final["lag.x"] == pytest.approx(wanted)
+    assert lw.simulate(lagging(), 1.0, parameters=values).final["lag.x"] == pytest.approx(wanted)
+    assert lw.simulate(str(file), 1.0, parameters=values).final["lag.x"] == pytest.approx(wanted)
     rows = {n: [parameters(lagging())[n], v] for n, v in values.items()}
-    many = lw.simulate_batch(lagging(), 1.0, values=rows, step=1e-3)
+    many = lw.simulate_batch(lagging(), 1.0, parameters=rows, step=1e-3)
     np.testing.assert_allclose(many["lag.x"], [exact(), wanted], rtol=1e-9)
-    swept = lw.sweep(lagging(), 1.0, values=values, channels={"lag.x": ["final"]})
+    swept = lw.sweep(lagging(), 1.0, parameters=values, channels={"lag.x": ["final"]})
     assert float(swept["lag.x.final"][0]) == pytest.approx(wanted, rel=1e-6)
     out = tmp_path / "run.npz"
     words = [f"--set={n}={v}" for n, v in values.items()]
@@ -284,9 +284,9 @@ def test_what_makes_no_sense_is_refused_by_every_door(given: dict[str, float]) -
     for door in (
         lambda: lagging(**given),
         later.phases,
-        lambda: lw.simulate(lagging(), 1.0, values=values),
-        lambda: lw.simulate_batch(lagging(), 1.0, values=rows, step=0.1),
-        lambda: lw.sweep(lagging(), 1.0, values=values, channels={"lag.x": ["final"]}),
+        lambda: lw.simulate(lagging(), 1.0, parameters=values),
+        lambda: lw.simulate_batch(lagging(), 1.0, parameters=rows, step=0.1),
+        lambda: lw.sweep(lagging(), 1.0, parameters=values, channels={"lag.x": ["final"]}),
         lambda: begun.set(values),
     ):
         with pytest.raises(lw.Error, match=next(iter(given))):

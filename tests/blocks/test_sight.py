@@ -64,7 +64,7 @@ def tracker(predicts: bool) -> lw.System:
 def followed(predicts: bool, until: float, values: dict[str, float], **start: float) -> Any:
     """Return a run of the stage."""
     settings: dict[str, Any] = {"method": "rk4", "step": 4e-4}
-    return lw.simulate(tracker(predicts), until, initial=start, values=values, **settings)
+    return lw.simulate(tracker(predicts), until, initial=start, parameters=values, **settings)
 
 
 # -- the loop --------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def picture(kind: str, at: dict[str, float], **values: float) -> dict[str, float
     """Return what the camera sees of a target at a place."""
     lens = {f"camera.{k}": v for k, v in values.items()}
     initial = {f"thing.{k}": v for k, v in at.items()}
-    run = lw.simulate(viewer(kind), until=0.01, initial=initial, values=lens)
+    run = lw.simulate(viewer(kind), until=0.01, initial=initial, parameters=lens)
     return {k.split(".")[1]: v for k, v in run.final.items() if k.startswith("camera.")}
 
 

@@ -254,7 +254,7 @@ def test_elements_are_stable_where_the_sampled_loop_is(law: str) -> None:
     found = simulate_batch(
         element_system(loop), 160 * loop.T, method="rk4", step=loop.T / 30, every=1,
         initial={} if touched else {"tool": 1e-3}, record=["wrist.wrench[2]"],
-        values={f"law.{name}": K, "law.filter": a},
+        parameters={f"law.{name}": K, "law.filter": a},
     )["wrist.wrench[2]"]  # fmt: skip
     middle, late = np.ptp(found[:, 40:80], axis=1), np.ptp(found[:, -40:], axis=1)
     radius, verdicts = sampled(loop, {name: K, "a": a})

@@ -141,7 +141,7 @@ def test_axes_of_force_comply_while_the_others_hold(form: Literal["joint", "cart
     inputs = ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
     values = {name: loads[k] for k, name in enumerate(inputs)}
     end = 40 * T
-    run = lw.simulate_batch(s, end, runs=6, values=values, method="rk4", step=1 / 4000)
+    run = lw.simulate_batch(s, end, runs=6, parameters=values, method="rk4", step=1 / 4000)
     for k, axis in enumerate(AXES):
         found, soft = moved(s, run, k), loads[k, k] / KW[k]  # soft: as far as the wrist alone gives
         if axis in ("z", "rx", "ry"):

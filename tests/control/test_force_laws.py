@@ -51,7 +51,7 @@ def test_position_compensation_stiffens_the_tool_by_one_over_one_minus_kp() -> N
     m, s, wrist = press()
     driven(s, PositionCompensation(m, wrist, filter=0.95), "law")
     gains = np.array([0.0, 0.5, 0.8, 1.0])
-    run = lw.simulate_batch(s, 8.0, runs=4, values={"law.Kp": gains, "F": 2.0}, **STEP)
+    run = lw.simulate_batch(s, 8.0, runs=4, parameters={"law.Kp": gains, "F": 2.0}, **STEP)
     moved = run["slide"] + run["tool"]
     np.testing.assert_allclose(moved, 2.0 / KW * (1 - gains), atol=2e-6)
 
@@ -61,7 +61,7 @@ def test_force_from_the_specified_place_softens_the_tool_by_one_over_one_plus_kf
     m, s, wrist = press()
     driven(s, ForceControl(m, wrist, 0.2, base="specified", filter=0.8), "law")
     gains = np.array([0.0, 0.2, 0.6, 2.0])
-    run = lw.simulate_batch(s, 4.0, runs=4, values={"law.KF": gains, "F": 2.0}, **STEP)
+    run = lw.simulate_batch(s, 4.0, runs=4, parameters={"law.KF": gains, "F": 2.0}, **STEP)
     np.testing.assert_allclose(run["slide"] + run["tool"], 2.0 / KW * (1 + gains), rtol=1e-4)
 
 
@@ -74,7 +74,7 @@ def test_force_from_the_current_place_yields_until_the_deflection_is_gone() -> N
     assert float(pressed["contact.normal1"].max()) > 3.5  # it begins pressed against the surface
     assert abs(pressed.final["tool"]) < 2e-6
     assert pressed.final["contact.normal1"] < 1e-3
-    away = lw.simulate(s, 3.0, values={"F": -1.0}, initial={"slide": 0, "tool": 0}, **STEP)
+    away = lw.simulate(s, 3.0, parameters={"F": -1.0}, initial={"slide": 0, "tool": 0}, **STEP)
     late = away.times > 1.5
     speed = np.polyfit(away.times[late], away["slide"][late], 1)[0]
     assert speed == pytest.approx(-0.2 * (1.0 / KW) / T, rel=0.02)  # a constant force drives it on
@@ -91,7 +91,7 @@ def pressing() -> lw.System:
 @pytest.mark.parametrize(("KF", "damping"), [(0.2, 0.417), (0.6, 0.117)])
 def test_the_force_loop_has_the_damping_of_its_polynomial(KF: float, damping: float) -> None:
     """z^2 - (1 + a) z + a + KF kappa (1 - a) = 0, identified from the commands after a touch."""
-    run = lw.simulate(pressing(), 2.0, values={"law.KF": KF}, every=1, **STEP)
+    run = lw.simulate(pressing(), 2.0, parameters={"law.KF": KF}, every=1, **STEP)
     ticks = np.round(np.arange(8, 50) * T / (run.times[1] - run.times[0])).astype(int)
     x = np.diff(run["law.command[0]"][ticks])
     (first, second), *_ = np.linalg.lstsq(np.column_stack([x[1:-1], x[:-2]]), x[2:], rcond=None)
@@ -170,7 +170,7 @@ def test_an_unknown_wave_is_followed_within_the_tolerance() -> None:
     for KF in (0.2, 0.6):
         end = 11.0 if KF == 0.2 else 3.0
         run = lw.simulate(
-            slow_gantry(), end, values={"hybrid.KF": KF}, record=SEEN, every=1, **STEP
+            slow_gantry(), end, parameters={"hybrid.KF": KF}, record=SEEN, every=1, **STEP
         )
         force = run["wrist.wrench[2]"]
         first, _ = touched(run)
@@ -193,7 +193,7 @@ def test_an_unknown_wave_is_followed_within_the_tolerance() -> None:
 def test_contact_is_made_without_a_bounce_longer_than_a_period(speed: float) -> None:
     """Server check 40: position control until the touch, then hybrid."""
     values = {"hybrid.approach_z": -speed}
-    run = lw.simulate(slow_gantry(), 3.0, values=values, record=SEEN, every=1, **STEP)
+    run = lw.simulate(slow_gantry(), 3.0, parameters=values, record=SEEN, every=1, **STEP)
     first, lost = touched(run)
     assert first > 0.5 * 0.01 / speed  # it went at the speed of approach, not of the force loop
     assert lost < T

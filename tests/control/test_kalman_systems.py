@@ -188,8 +188,8 @@ def test_a_filter_may_believe_in_other_parameters() -> None:
     f = lw.control.kalman(plant, {"rod.w": 0.1}, "extended", rate=100, covariance=0.0)
     s = plant.copy()
     s.connect("rod.w", s.add(f).z[0])
-    right = lw.simulate(s, 1.0, values={"kalman.rod.g": G})
-    wrong = lw.simulate(s, 1.0, values={"kalman.rod.g": 2 * G})
+    right = lw.simulate(s, 1.0, parameters={"kalman.rod.g": G})
+    wrong = lw.simulate(s, 1.0, parameters={"kalman.rod.g": 2 * G})
     assert abs(right["kalman.innovation[0]"]).max() < 1e-6
     assert abs(wrong["kalman.innovation[0]"]).max() > 1.0
 

@@ -89,7 +89,7 @@ MASSES = ("m2", "m3", "m4", "m5", "m6")
 def bounds(arm: lw.Mechanism) -> dict[str, float]:
     """Return thresholds by the rule: masses wrong by 1 %, and 20 % for what no sample met."""
     return control.residual_bounds(
-        arm, dict.fromkeys(MASSES, 0.01), speed=1.0, acceleration=5.0, margin=1.2, least=0.05
+        arm, dict.fromkeys(MASSES, 0.01), speed=1.0, acceleration=5.0, margin=1.2, min_bound=0.05
     )
 
 
@@ -136,7 +136,7 @@ def collisions() -> tuple[lw.Mechanism, Batch]:
     signs = np.array([[1, 1, 1, 1, 1], [-1, -1, -1, -1, -1], [1, -1, 1, -1, 1], [-1, 1, 1, 1, -1]])
     values = {n: arm.values[n] * (1 + 0.01 * signs[:, k]) for k, n in enumerate(MASSES)}
     until = knock + 0.6
-    return arm, lw.simulate_batch(s, until, runs=4, values=values, method="rk4", step=1e-3)
+    return arm, lw.simulate_batch(s, until, runs=4, parameters=values, method="rk4", step=1e-3)
 
 
 def test_a_knock_at_a_quarter_meter_a_second_is_noticed_within_ten_milliseconds() -> None:

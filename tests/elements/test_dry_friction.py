@@ -69,7 +69,7 @@ def test_a_joint_stands_exactly_still_below_break_away(method: str, inertia: flo
         loads = most * chance.uniform(0.9, 0.999, 4) * chance.choice([-1, 1], 4)
         values = {"J": inertia} | {f"load_{n}": x for n, x in zip(NAMES, loads, strict=True)}
         for step in (0.1, 1e-3):
-            run = lw.simulate(joints(), 0.5, values=values, **options(method, step))
+            run = lw.simulate(joints(), 0.5, parameters=values, **options(method, step))
             for n in NAMES:
                 assert np.all(run[n] == 0.0), n
                 assert np.all(run[f"{n}_dot"] == 0.0), n
@@ -95,7 +95,7 @@ def stribeck(load: float, inertia: float, until: float) -> Array:
 def test_a_joint_slides_as_the_law_says_above_break_away(method: str, inertia: float) -> None:
     until, load = 0.4 * np.sqrt(inertia), 3.2
     values = {"J": inertia} | {f"load_{n}": load for n in NAMES}
-    run = lw.simulate(joints(), until, values=values, **options(method, until / 4000))
+    run = lw.simulate(joints(), until, parameters=values, **options(method, until / 4000))
     a = (load - COULOMB) / inertia
     exact = np.array([a * until**2 / 2, a * until])
     adaptive = METHODS[method].adaptive
@@ -112,7 +112,9 @@ def test_a_joint_slides_as_the_law_says_above_break_away(method: str, inertia: f
 def test_a_joint_comes_to_rest_where_the_law_says_and_makes_no_energy(method: str) -> None:
     inertia, speed = 0.05, 1.0
     start = {f"{n}_dot": speed * (-1) ** i for i, n in enumerate(NAMES)}
-    run = lw.simulate(joints(), 0.1, values={"J": inertia}, initial=start, **options(method, 1e-4))
+    run = lw.simulate(
+        joints(), 0.1, parameters={"J": inertia}, initial=start, **options(method, 1e-4)
+    )
     place = inertia * speed**2 / (2 * COULOMB)
     adaptive = METHODS[method].adaptive
     for i, n in enumerate(NAMES):
@@ -142,7 +144,7 @@ def test_a_joint_may_come_to_rest_at_the_very_instant_of_a_sample(method: str) -
         rest = v / (F - P)
         values, initial = {"F": F, "P": P}, {"c_dot": v}
         run = lw.simulate(
-            s, 2 * rest, step=rest / 50, values=values, initial=initial, method=method
+            s, 2 * rest, step=rest / 50, parameters=values, initial=initial, method=method
         )
         assert run.final["c"] == pytest.approx(v * rest / 2, rel=1e-9)
         assert run.final["c_dot"] == 0
@@ -283,7 +285,7 @@ def test_coupled_joints_stick_and_slide_as_complementarity_says(method: str) -> 
     for seed in seeds(2):
         start = {"one": -1.4, "two": 0.3, "one_dot": 0.0, "two_dot": 0.5}
         run = lw.simulate(
-            arm(), 1.5, initial=start, values=drives(seed), every=1500, **options(method, 1e-4)
+            arm(), 1.5, initial=start, parameters=drives(seed), every=1500, **options(method, 1e-4)
         )
         got = np.array([run.final[n] for n in ("one", "two", "one_dot", "two_dot")])
         error = np.max(np.abs(got - solved(seed)))
@@ -292,7 +294,7 @@ def test_coupled_joints_stick_and_slide_as_complementarity_says(method: str) -> 
 
 def test_samples_inside_of_steps_know_where_friction_jumps() -> None:
     """A joint at rest is at rest at every sample, also right after it stopped."""
-    run = lw.simulate(joints(), 1.0, values={"J": 0.05}, initial={"turn_dot": 1.0}, every=1)
+    run = lw.simulate(joints(), 1.0, parameters={"J": 0.05}, initial={"turn_dot": 1.0}, every=1)
     t, u = run.times, run["turn_dot"]
     expected = np.maximum(1.0 - COULOMB / 0.05 * t, 0)
     np.testing.assert_allclose(u, expected, atol=1e-9)
@@ -408,10 +410,10 @@ def test_events_of_one_run_leave_the_friction_of_its_neighbors_alone(method: str
     s.add(gate)
     pushes = np.array([0.0, *np.random.default_rng(3).uniform(3.5, 7.0, 4)])
     start, more = {"b": 0.4}, options(method, 2e-3)
-    batch = lw.simulate_batch(s, 1.0, values={"P": pushes}, initial=start, **more)
+    batch = lw.simulate_batch(s, 1.0, parameters={"P": pushes}, initial=start, **more)
     assert set(batch.reasons) == {""}
     for k, push in enumerate(pushes):
-        alone = lw.simulate(s, 1.0, values={"P": push}, initial=start, **more)
+        alone = lw.simulate(s, 1.0, parameters={"P": push}, initial=start, **more)
         assert batch.event_counts[k, 0] == len(alone.events)
         for name in ("a", "a_dot", "b", "b_dot"):
             assert batch[name][k] == pytest.approx(alone.final[name], abs=1e-9)

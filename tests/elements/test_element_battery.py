@@ -419,7 +419,7 @@ def test_a_batch_is_its_single_runs(name: str, seed: int) -> None:
             values[f"block.{chosen.symbol.name}"] = chosen.value * np.array(factors)
         try:
             many = lw.simulate_batch(
-                system, 0.05, runs=3, initial=initial, values=values, **settings
+                system, 0.05, runs=3, initial=initial, parameters=values, **settings
             )
         except BlockError:
             continue  # it must not be larger, or smaller, than another number
@@ -430,7 +430,7 @@ def test_a_batch_is_its_single_runs(name: str, seed: int) -> None:
         one = lw.simulate(
             system, 0.05,
             initial={n: float(v[k]) for n, v in initial.items()},
-            values={n: float(v[k]) for n, v in values.items()},
+            parameters={n: float(v[k]) for n, v in values.items()},
             **settings,
         )  # fmt: skip
         for state in many.states:
@@ -551,9 +551,9 @@ def test_a_run_refuses_values_that_the_argument_would_refuse(name: str) -> None:
             wrong.append(-1.0)
         for value in wrong:
             with pytest.raises(lw.Error, match=words):
-                lw.simulate(system, 0.01, values={known: value})
+                lw.simulate(system, 0.01, parameters={known: value})
             with pytest.raises(lw.Error, match=words):
-                lw.simulate_batch(system, 0.01, values={known: [p.value, value]})
+                lw.simulate_batch(system, 0.01, parameters={known: [p.value, value]})
 
 
 def test_a_sampled_block_reads_its_own_output_of_the_same_instant() -> None:

@@ -37,7 +37,12 @@ def test_a_loop_stands_still_below_break_away(form: str, method: str, seed: int)
     push = float(slope + 0.98 * rng.choice([-1, 1]) * F @ np.abs(k))
     values = LOOP.values(F, push)
     run = lw.simulate(
-        crank_mechanism(), 0.2, form=form, initial=LOOP.start(q), values=values, **options(method)
+        crank_mechanism(),
+        0.2,
+        form=form,
+        initial=LOOP.start(q),
+        parameters=values,
+        **options(method),
     )
     for name, there in LOOP.start(q).items():
         assert run[name] == pytest.approx(there, abs=1e-12), name
@@ -51,7 +56,7 @@ def test_a_loop_slides_and_comes_to_rest_as_the_law_says(form: str, method: str,
     F = rng.uniform(1.5, 3.0, 3)
     start, values = LOOP.start(q, u), LOOP.values(F, 0.0)
     run = lw.simulate(
-        crank_mechanism(), 0.3, form=form, initial=start, values=values, **options(method)
+        crank_mechanism(), 0.3, form=form, initial=start, parameters=values, **options(method)
     )
     error = {"dop853": 1e-7, "rk4": 1e-4}.get(method, 1e-2)
     for until in (0.02, 0.3):
@@ -70,7 +75,7 @@ def test_a_loop_moves_on_where_one_of_its_joints_turns_back(method: str) -> None
     q, u, F = 0.82086159, -2.91612715, np.array([1.73926042, 2.28621536, 2.15549164])
     values = LOOP.values(F, 0.0)
     run = lw.simulate(
-        crank_mechanism(), 0.12, initial=LOOP.start(q, u), values=values, **options(method)
+        crank_mechanism(), 0.12, initial=LOOP.start(q, u), parameters=values, **options(method)
     )
     wanted = LOOP.moved(q, u, 0.0, F, 0.12)
     assert wanted[0] < 0.55
@@ -113,7 +118,7 @@ def test_random_loops_move_and_rest_as_the_law_says_at_any_tolerance(seed: int) 
         tolerance, until = float(10 ** rng.uniform(-9.0, -3.0)), float(rng.uniform(0.2, 0.8))
         run = lw.simulate(
             crank_mechanism(), until, step=until, method=method, form=form, tolerance=tolerance,
-            initial=loop.start(q, u), values=loop.values(F, push),
+            initial=loop.start(q, u), parameters=loop.values(F, push),
         )  # fmt: skip
         error = run.steps * tolerance
         wanted = np.array(loop.moved(q, u, push, F, until))

@@ -59,7 +59,7 @@ def test_regions_tell_what_is_cut_by_the_edge_and_leave_out_what_is_small() -> N
     picture[2:4, 2:4] = picture[7, 7] = 1
     whole, corner = find_regions(picture)
     assert (whole.cut, corner.cut) == (False, True)
-    assert find_regions(picture, least=2) == (whole,)
+    assert find_regions(picture, min_area=2) == (whole,)
     assert nearest_region((whole, corner), 7, 7) == corner
     assert nearest_region((whole, corner), 5, 5, within=0.5) is None
 
@@ -77,7 +77,7 @@ def test_a_drawn_disc_and_polygon_have_the_moments_of_their_exact_pictures() -> 
     corners = [(-0.1, -0.1), (0.12, -0.08), (0.1, 0.1), (-0.02, 0.02)]
     both = maker(elements.DiscTarget(0.1), elements.PolygonTarget(corners))
     outline = [*at(-0.2, 0.05), *[10 * x for x in TILTED], 0.2, -0.1, 0.9]
-    by_place = sorted(find_regions(both.frame(outline), least=100), key=lambda r: r.u)
+    by_place = sorted(find_regions(both.frame(outline), min_area=100), key=lambda r: r.u)
     phi = np.linspace(0, 2 * np.pi, 4000, endpoint=False)
     for found, numbers, edge in (
         (by_place[0], outline[:9], np.column_stack([np.cos(phi), np.sin(phi)])),

@@ -78,7 +78,7 @@ def test_at_rest_stiffness_times_deflection_is_the_load_with_mass_and_without(
     found = []
     for massless in (False, True):
         values = {f"load.push[{direction}]": LOADS[direction]}
-        run = lw.simulate(loaded(massless), 4.0, values=values, tolerance=1e-10)
+        run = lw.simulate(loaded(massless), 4.0, parameters=values, tolerance=1e-10)
         found.append([run.final[f"wrist.deflection[{i}]"] for i in range(6)])
         wrench = [run.final[f"wrist.wrench[{i}]"] for i in range(6)]
         expected = np.zeros(6)
@@ -94,7 +94,7 @@ def test_large_turns_about_all_axes_rest_at_the_same_place_with_mass_and_without
     found = []
     for massless in (False, True):
         values = {f"load.push[{i}]": push[i] for i in range(6)}
-        run = lw.simulate(loaded(massless), 6.0, values=values, tolerance=1e-10)
+        run = lw.simulate(loaded(massless), 6.0, parameters=values, tolerance=1e-10)
         found.append(np.array([run.final[f"wrist.deflection[{i}]"] for i in range(6)]))
     np.testing.assert_allclose(found[0], found[1], atol=1e-5)
     turn = found[1][3:]

@@ -38,7 +38,7 @@ def test_a_search_is_made_once_and_its_answer_is_the_same_from_disk(
     assert again.fingerprint() == first.fingerprint()
     search._found.clear()
     other = load_model("double-pendulum")
-    other.set_values(m1=2.5)
+    other.set_parameters(m1=2.5)
     derive(other)
     assert len(made) > searches, "another machine takes the answer of the first"
 
@@ -81,6 +81,6 @@ def test_the_smallest_formulation_is_chosen_once(
     assert again.program().fingerprint() == first.program().fingerprint()
     derived.clear()
     other = load_model("double-pendulum")
-    other.set_values(m1=2.5)
+    other.set_parameters(m1=2.5)
     derive(other)
     assert len(derived) == 3

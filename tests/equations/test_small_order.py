@@ -70,10 +70,10 @@ def test_the_arm_bifurcates_only_with_higher_orders() -> None:
     """Above W^2 = g it comes to rest at acos(g/W^2); the linear model runs away."""
     m = read_model(TEXT.format(order=5))
     m.moment("friction", "-2*arm_dot", on="arm", about="x")
-    run = lw.simulate(m, 20, step=0.01, initial={"arm": 0.01}, values={"W": 3.3})
+    run = lw.simulate(m, 20, step=0.01, initial={"arm": 0.01}, parameters={"W": 3.3})
     assert run.recording["arm"][-1] == pytest.approx(np.arccos(9.81 / 3.3**2), rel=0.02)
     flat = read_model(TEXT.format(order=1))
-    run = lw.simulate(flat, 20, step=0.01, initial={"arm": 0.01}, values={"W": 3.3})
+    run = lw.simulate(flat, 20, step=0.01, initial={"arm": 0.01}, parameters={"W": 3.3})
     assert run.recording["arm"][-1] > 10
 
 

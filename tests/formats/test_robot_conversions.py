@@ -104,7 +104,7 @@ def test_links_of_a_mechanism_stand_where_its_points_are() -> None:
     b = m.body("b", parent=a, joint=Screw((0, 0.6, 0.8), 0.3), mass=1, inertia=1, at=("L/2", 0, 0))
     c = m.body("c", parent=b, translate=["x", (0, 1, 0)], rotate="x", mass=1, inertia=1)
     tip = m.point("tip", c, (0.1, 0.2, 0.3))
-    m.set_values({"L": 0.7, "m1": 2.0})
+    m.set_parameters({"L": 0.7, "m1": 2.0})
     robot = description_of(m)
     names = list(m.coordinates)
     values = dict(zip(names, (0.3, -0.8, 0.2, -0.1, 1.2), strict=True))

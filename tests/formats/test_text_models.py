@@ -729,7 +729,7 @@ def test_parameters_and_starts_may_be_constant_expressions() -> None:
     assert m.values["a"] == pytest.approx(np.pi / 6, abs=1e-15)
     assert m.values["c"] == pytest.approx(2 * np.pi, abs=1e-15)
     assert m.initial["b"] == pytest.approx(np.pi / 3, abs=1e-15)
-    m.set_values(a=0.1)
+    m.set_parameters(a=0.1)
     assert m.initial["b"] == pytest.approx(0.2, abs=1e-15)
 
 

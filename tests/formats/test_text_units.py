@@ -332,7 +332,7 @@ def test_the_command_line_takes_and_shows_the_units_of_a_model(
     assert shown[0] == shown[1] == shown[2]
     units = {name: unit for name, _, unit in shown[0]}
     assert [units[name] for name in ("X", "FY1", "MZ1")] == ["in", "lbf", "lbf*in"]
-    run = lw.simulate(load_model("car"), 0.5, values={"SPEED": 12.2936})
+    run = lw.simulate(load_model("car"), 0.5, parameters={"SPEED": 12.2936})
     printed = {name: (float(x), unit) for name, x, unit in shown[0]}
     for name in ("X", "Y", "FY1", "MZ1"):
         value, unit = printed[name]

@@ -91,7 +91,7 @@ def test_the_torques_are_those_of_forces_toward_the_middle() -> None:
 def test_a_ball_that_is_too_heavy_for_friction_falls() -> None:
     """Three fingers hold at most 3 mu N; the ball of 100 g needs 0.41 N of each."""
     for squeeze, holds in ((0.2, False), (1.5, True)):
-        run = lw.simulate(system(), 0.5, values={"squeeze": squeeze}, **STEPS)
+        run = lw.simulate(system(), 0.5, parameters={"squeeze": squeeze}, **STEPS)
         fallen = run["ball.z"][0] - run.final["ball.z"]
         assert (fallen < 0.005) == holds, squeeze
 
@@ -111,6 +111,6 @@ def test_it_is_mounted_on_an_arm() -> None:
     assert len(m.coordinates) == 12
     assert [tip.name for tip in tips] == ["tip1", "tip2", "tip3"]
     run = lw.simulate(
-        m, 0.05, initial={"bend1": 0.2, "bend2": 0.1, "bend3": 0.1}, values={"g": 0.0}
+        m, 0.05, initial={"bend1": 0.2, "bend2": 0.1, "bend3": 0.1}, parameters={"g": 0.0}
     )
     assert run.final["bend1"] > 0.2  # the fingers close

@@ -94,7 +94,7 @@ def test_what_a_text_model_says_of_itself_acts_in_a_laboratory(swing: Path) -> N
     assert lab.loop.latest().tick == 960
     np.testing.assert_allclose(lab.state.q, moved, atol=1e-4)  # sensors are a tick late
     assert config.notes == ()
-    still = lw.Lab(replace(config, mechanism=lw.load(swing).with_values({"d": 0})))
+    still = lw.Lab(replace(config, mechanism=lw.load(swing).with_parameters({"d": 0})))
     still.run(1.0)
     assert np.abs(still.state.q - lab.state.q).max() > 1e-3
 
@@ -135,7 +135,7 @@ def test_a_session_holds_the_mechanism_to_the_last_bit(swing: Path, tmp_path: Pa
     assert config.mechanism is not None
     assert again.mechanism is not None
     assert write_model(again.mechanism) == write_model(config.mechanism)
-    other = replace(config, mechanism=config.mechanism.with_values({"L": 1.5}))
+    other = replace(config, mechanism=config.mechanism.with_parameters({"L": 1.5}))
     assert config_digest(other) != config_digest(config)
     with lw.Lab(config, folder=tmp_path) as lab:
         lab.start("sine")
@@ -169,7 +169,7 @@ def test_a_model_with_joints_that_follow_others_is_run_as_a_robot_file_says() ->
 def test_a_name_that_a_laboratory_takes_is_refused() -> None:
     m = lw.Mechanism("odd")
     m.body("a", rotate="z", mass="gravity_x", inertia=1)
-    m.set_values({"gravity_x": 1.0})
+    m.set_parameters({"gravity_x": 1.0})
     with pytest.raises(lw.Error, match="something called 'gravity_x', as a laboratory has"):
         _ = lw.Lab(lab_config(lw.Robot(m))).mechanism
 

@@ -192,7 +192,13 @@ KEPT = ["phi", "phi_dot", "keeper.y", "keeper.said"]
 
 def kept_by(seed: int, end: float, values: dict[str, float], start: dict[str, float]) -> Any:
     run = lw.simulate(
-        keeping(), end, method="semi-implicit", every=20, seed=seed, values=values, initial=start
+        keeping(),
+        end,
+        method="semi-implicit",
+        every=20,
+        seed=seed,
+        parameters=values,
+        initial=start,
     )
     return np.array([run[name] for name in KEPT]).T
 

@@ -29,7 +29,7 @@ def run_of(block: Primitive, until: float, values: Any = None, **inputs: float) 
     for name, value in inputs.items():
         port, _, at = name.partition("_")
         s.connect(repr(value), member[port][int(at)] if at else member[port])
-    return lw.simulate(s, until, values=values, tolerance=1e-10)
+    return lw.simulate(s, until, parameters=values, tolerance=1e-10)
 
 
 def test_without_weights_it_is_a_critically_damped_spring() -> None:

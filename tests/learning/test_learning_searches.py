@@ -70,7 +70,7 @@ def test_a_primitive_learns_to_pass_a_point_on_its_way() -> None:
     def miss(w: Array) -> Array:
         """Half way it shall be at 0.8, and at rest in the end; forces cost a little."""
         values = {f"primitive.w0_{k}": w[:, k] for k in range(8)}
-        half = lw.simulate_batch(s, 0.5, values=values, method="rk4")["primitive.y_0"]
+        half = lw.simulate_batch(s, 0.5, parameters=values, method="rk4")["primitive.y_0"]
         costs = np.full((len(w), 101), 1e-11) * np.sum(w**2, axis=1)[:, None]
         costs[:, 50] += (half - 0.8) ** 2
         return np.asarray(costs)

@@ -83,7 +83,7 @@ def test_v10_with_a_gap_has_its_limit_cycle(
     kp: float, frequency: float, amplitude: float, balance: tuple[float, float]
 ) -> None:
     """Orbits found piecewise exactly by hand; the describing function is off by up to 11 %."""
-    (found,) = limit_cycles(_gapped(), "gear.torque", "gear.wind", values={"pd.kp": kp})
+    (found,) = limit_cycles(_gapped(), "gear.torque", "gear.wind", parameters={"pd.kp": kp})
     assert found.frequency == pytest.approx(frequency, rel=1e-4)
     assert found.amplitude == pytest.approx(amplitude, rel=1e-4)
     assert found.stable
@@ -93,7 +93,7 @@ def test_v10_with_a_gap_has_its_limit_cycle(
         "gear.torque",
         "gear.wind",
         lambda a: dead_zone_gain(a, 5e-3, 500),
-        values={"pd.kp": kp},
+        parameters={"pd.kp": kp},
     )
     assert given[0].amplitude == pytest.approx(found.balance.amplitude, rel=1e-5)
 

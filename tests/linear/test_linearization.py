@@ -45,7 +45,7 @@ WHIPPLE = {  # Meijaard et al. 2007, cases/whipple.md: eigenvalues in 1/s by for
 
 @pytest.mark.parametrize("v", cases(WHIPPLE, daily=[5.0]))
 def test_whipple_bicycle_has_the_published_eigenvalues(v: float) -> None:
-    model = linearize(load_model("whipple"), values={"v": v})
+    model = linearize(load_model("whipple"), parameters={"v": v})
     assert model.eigenvalues() == pytest.approx(np.array(WHIPPLE[v]), abs=1e-9)
 
 
@@ -56,7 +56,7 @@ def test_whipple_matrix_in_roll_and_steer_is_that_of_the_paper() -> None:
     c1 = np.array([[0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])
     k0 = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
     k2 = np.array([[0, 76.59734589573222], [0, 2.65431523794604]])
-    model = linearize(load_model("whipple"), values={"v": v})
+    model = linearize(load_model("whipple"), parameters={"v": v})
     rows = [model.states.index(n) for n in ("phi_dot", "delta_dot")]
     q = [model.states.index(n) for n in ("phi", "delta")]
     assert model.a[np.ix_(rows, q)] == pytest.approx(-np.linalg.solve(m, g * k0 + v**2 * k2))

@@ -21,7 +21,7 @@ from linkwright.models import load_model
 def test_whipple_bicycle_has_the_matrices_of_the_benchmark() -> None:
     """M q'' + v C1 q' + (g K0 + v^2 K2) q = 0 (Meijaard and others 2007)."""
     v, g = 5.0, 9.81
-    found = second_order(load_model("whipple"), values={"v": v})
+    found = second_order(load_model("whipple"), parameters={"v": v})
     u = [found.speeds.index(n) for n in ("phi_dot", "delta_dot")]
     q = [found.coordinates.index(n) for n in ("phi", "delta")]
     here = np.ix_(u, u)

@@ -61,7 +61,7 @@ def test_a_scene_has_exactly_the_shapes_that_were_given(tmp_path: Path) -> None:
     m = _mechanism(tmp_path)
     bare = scene_of(_without(m))
     for values, long in (({}, 0.8), ({"L": 1.5}, 1.5)):
-        scene = scene_of(m).with_values(values)
+        scene = scene_of(m).with_parameters(values)
         assert scene.notes == ()
         box, cylinder, capsule = _solids(scene, "rod")
         assert (box.kind, box.size, box.color) == ("box", (long, 0.04, 0.06), COLORS["gold"])
@@ -80,7 +80,7 @@ def test_a_scene_has_exactly_the_shapes_that_were_given(tmp_path: Path) -> None:
         assert (ground.file, ground.scale) == (tmp_path / "part.stl", (0.1, 0.1, 0.1))
         points = scene.surfaces[scene.index("ground")][0].points
         np.testing.assert_allclose(points.max(axis=0), [1.1, 2.2, 3])
-        assert _solids(scene, "plain") == _solids(bare.with_values(values), "plain")
+        assert _solids(scene, "plain") == _solids(bare.with_parameters(values), "plain")
 
 
 def _without(m: lw.Mechanism) -> lw.Mechanism:
@@ -140,7 +140,7 @@ def test_a_size_without_sense_is_said_and_the_generated_shape_stands_in() -> Non
     m.parameter("R", 0.1)
     m.body("b", rotate="z", mass=1, com=(1, 0, 0), inertia=0, shape=Sphere("R"))
     assert [s.kind for s in _solids(scene_of(m), "b")] == ["sphere"]
-    scene = scene_of(m).with_values({"R": -1})
+    scene = scene_of(m).with_parameters({"R": -1})
     assert "'b': a dimension of a sphere is -1" in scene.notes[0]
     assert len(_solids(scene, "b")) > 1 or _solids(scene, "b")[0].size != (-1,)
 

@@ -69,7 +69,7 @@ def test_a_machine_is_closed_where_it_starts(name: str) -> None:
     assert len(m.constraints) == constraints
     assert len(m.actuators) == actuators
     for given in ({}, others):
-        m.set_values(given)
+        m.set_parameters(given)
         machine = parallel_machine(m)
         at = values(machine, m)
         left = evaluate_all(machine.relations, at)
@@ -86,7 +86,7 @@ def test_a_machine_is_closed_where_it_starts(name: str) -> None:
 def test_an_equatorial_mount_follows_the_sky_with_its_first_axis_alone(latitude: float) -> None:
     """Hour angle grows westward; with it alone the dish keeps its angle to the Earth's axis."""
     m = load_model("mount-equatorial")
-    m.set_values(latitude=latitude)
+    m.set_parameters(latitude=latitude)
     machine = parallel_machine(m)
     numbers = dict(values(machine, m))
     hour, declination = machine.actuators

@@ -707,7 +707,7 @@ def test_bicycle_has_the_eigenvalues_of_the_benchmark(v: float, wanted: list[com
 
 def test_bicycle_starts_at_the_speed_that_is_set() -> None:
     m = load_model("whipple")
-    m.set_values(v=6.0)
+    m.set_parameters(v=6.0)
     assert m.initial["theta_R_dot"] == pytest.approx(-20.0)
 
 

@@ -123,7 +123,7 @@ def test_a_model_that_was_edited_gets_none(edit: Callable[[lw.Mechanism], None])
 def test_other_values_are_no_edit() -> None:
     """They are inputs of the program; numbers follow them."""
     m = lw.load("cart")
-    m.set_values({name: 1.1 * v for name, v in m.values.items()})
+    m.set_parameters({name: 1.1 * v for name, v in m.values.items()})
     quick = lw.simulate(lw.System(m), 0.2).final
     fresh = lw.simulate(lw.System(m, formulation="kane"), 0.2).final
     assert quick == pytest.approx(fresh, rel=1e-8)

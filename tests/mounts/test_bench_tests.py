@@ -29,7 +29,7 @@ def test_torques_and_errors_are_those_by_hand() -> None:
         worst += held * (1 - math.cos(errors.angle)) + errors.arm * slope
         assert found.errors[k] == pytest.approx(worst, rel=1e-6)
     half = {"antenna_mass": 50.0}
-    lighter = bench_test("mount-alt-az", {"azimuth": 0.0}, "tilt", tilts, values=half)
+    lighter = bench_test("mount-alt-az", {"azimuth": 0.0}, "tilt", tilts, parameters=half)
     assert lighter.efforts[2] == pytest.approx(-HELD / 2)
 
 

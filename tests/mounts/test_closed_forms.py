@@ -474,7 +474,7 @@ def test_closed_forms_close_the_loops_of_the_shipped_model(name: str) -> None:
     """The general engine's relations vanish, and its platform points there without torsion."""
     m = load_model(name)
     for distance in (0.98, 0.9):
-        m.set_values(D=distance)
+        m.set_parameters(D=distance)
         machine = parallel_machine(m)
         for azimuth, tilt in ((0, 0), (40, 65), (155, 90), (290, 33)):
             d = at(azimuth, tilt)
@@ -490,7 +490,7 @@ def test_closed_forms_close_the_loops_of_the_shipped_model(name: str) -> None:
 def test_newton_from_the_zenith_finds_the_nearest_way() -> None:
     """Mount check 10: the example's arms lead the shipped model to mode a."""
     m = load_model("mount-3-rotary")
-    m.set_values(l_upper1=-0.141)
+    m.set_parameters(l_upper1=-0.141)
     found = assemble(m, {f"arm{k + 1}": float(b) for k, b in enumerate(CASE)}).coordinates
     upper = [found[name] for name in ("platform", "upper2", "upper3")]
     np.testing.assert_allclose(np.degrees(upper), MODES["a"][0], atol=1e-4)

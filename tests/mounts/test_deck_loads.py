@@ -32,7 +32,7 @@ def swung(t: Array) -> Array:
 def test_the_joints_of_a_platform_carry_more_at_sea(tmp_path: Path) -> None:
     """Mount check 52: roll, pitch and heave of the report, stabilized, the dish at the horizon."""
     balanced = {"strut_balance_mass": 130.63 / 0.5, "strut_balance_arm": 0.5}
-    mount = lw.load("mount-prismatic").mechanism.with_values(balanced)
+    mount = lw.load("mount-prismatic").mechanism.with_parameters(balanced)
     t = np.linspace(0.0, 70.0, 141)  # the periods 10 and 7 s have met again
     still = deck_loads(mount, (1.0, 0.0, 0.0), t[:2])
     moving = deck_loads(mount, (1.0, 0.0, 0.0), t, report_ship(stabilized=True))

@@ -31,7 +31,7 @@ class Case:
 
 @cache
 def case() -> Case:
-    m = lw.load("mount-prismatic").mechanism.with_values(E_CASE)
+    m = lw.load("mount-prismatic").mechanism.with_parameters(E_CASE)
     robot = lw.Robot(m)
 
     def lengths(t: float) -> dict[str, float]:

@@ -43,7 +43,7 @@ def two_rotary(two: Robot) -> HorizonSweep:
 @pytest.fixture(scope="module")
 def experiment() -> np.ndarray:
     """Return the effort of the third arm in the experiment of the report, N*m."""
-    robot = Robot(Robot("mount-3-rotary").mechanism.with_values({"antenna_mass": 0.0}))
+    robot = Robot(Robot("mount-3-rotary").mechanism.with_parameters({"antenna_mass": 0.0}))
     shares = np.linspace(1.0, 0.0, 12)
     way = np.radians([[20 + 34 * s, 54 * s, 54 * s] for s in shares])
     start = closed(robot, {"actuators": way}, follow=True).q[-1]
@@ -155,7 +155,7 @@ def test_two_motors_are_balanced_exactly_in_every_pose(
         "balance_mass": arms / values["balance_arm"],
         "strut_balance_mass": strut / values["strut_balance_arm"],
     }
-    balanced = Robot(two.mechanism.with_values(masses))
+    balanced = Robot(two.mechanism.with_parameters(masses))
     rng = np.random.default_rng(11)
     wanted = rng.normal(size=(40, 3)) * [1, 1, 0.5] + [0, 0, 1.0]
     wanted[:, 2] = np.abs(wanted[:, 2])
@@ -191,6 +191,6 @@ def test_weights_of_two_motors_take_what_the_report_says(
     assert two_rotary.balances["strut"].peak == pytest.approx(88, rel=0.02)
     assert two_rotary.balances["strut"].moments["strut"] == pytest.approx(142.5, rel=0.02)
     masses = {"strut_balance_mass": 130.629 / 0.5}
-    weighed = Robot(two.mechanism.with_values(masses)).gravity(two_rotary.q)
+    weighed = Robot(two.mechanism.with_parameters(masses)).gravity(two_rotary.q)
     assert np.abs(weighed).max() == pytest.approx(163.0, rel=0.01)
     assert "mount-2-rotary" in sweep_report([two_rotary])

@@ -297,11 +297,11 @@ def test_misspelled_names_are_reported() -> None:
     with pytest.raises(Error, match="no parameter 'NRBI3'; did you mean 'NRBI33'"):
         m.defaults(NRBI3=1285)
     with pytest.raises(Error, match="no parameter 'izznr'"):
-        m.set_values(izznr=1285)
+        m.set_parameters(izznr=1285)
     with pytest.raises(Error, match="'rol'; did you mean 'roll'"):
         simulate(equations("car"), 1, initial={"rol": 0.1})
     with pytest.raises(Error, match="no parameter or input 'STEERR'; did you mean 'STEER'"):
-        simulate(equations("car"), 1, values={"STEERR": 0.1})
+        simulate(equations("car"), 1, parameters={"STEERR": 0.1})
 
 
 def test_everything_can_be_looked_at_before_and_after_constraints() -> None:
@@ -380,7 +380,7 @@ def test_energy_and_momentum_of_spacecraft_2_without_damping_are_kept() -> None:
     m.outputs.clear()
     add_energy_outputs(m)
     start = {"w.r": 0.3, "w.q": 0.2, "a1": 0.4, "a2_dot": 0.5}
-    run = simulate(derive(m, "kane"), 20, step=1, values={"D": 0.0}, initial=start)
+    run = simulate(derive(m, "kane"), 20, step=1, parameters={"D": 0.0}, initial=start)
     springs = sum(0.5 * m.values["K"] * run[f"a{k}"] ** 2 for k in (1, 2, 3, 4))
     energy = run["energy"] + springs
     assert np.ptp(run["a1"]) > 0.1

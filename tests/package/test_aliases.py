@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import warnings
+from contextlib import suppress
+from inspect import signature
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import linkwright as lw
-from linkwright.base.aliases import NAMES
+from linkwright.base.aliases import KEYWORDS, METHODS, NAMES
 from linkwright.cli.migration import page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,3 +76,42 @@ def test_an_old_room_knows_names_that_have_changed_since() -> None:
 def test_the_page_is_made_from_the_table() -> None:
     kept = (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")
     assert kept == page(), "run: python -m linkwright.cli.migration > docs/migration.md"
+
+
+def test_every_old_keyword_leads_to_the_new_one_and_warns() -> None:
+    """Python names an unknown keyword before it misses an argument, so no call need be right."""
+    silent = []
+    for place, words in KEYWORDS.items():
+        public: Any = attrgetter(place)(lw)
+        call = vars(public)["__init__"] if isinstance(public, type) else public
+        known = signature(call).parameters
+        owner = [None] if next(iter(known)) == "self" else []
+        for old, new in words.items():
+            assert old not in known, place
+            assert new in known, f"{place} has no {new}"
+            with warnings.catch_warnings(record=True) as given, suppress(Exception):
+                warnings.simplefilter("always")
+                call(*owner, **{old: object()})
+            if not any(f" is now {new}=" in str(w.message) for w in given):
+                silent.append(f"{place} {old}")
+    assert not silent, "\n".join(silent)
+
+
+def test_an_old_keyword_works() -> None:
+    old: Any = lw.simulate
+    with pytest.warns(DeprecationWarning, match="values= of simulate is now parameters="):
+        run = old("pendulum", 0.1, values={"L": 2.0})
+    assert run.values["L"] == 2.0
+    many: Any = lw.sweep
+    with pytest.warns(DeprecationWarning, match="values= of sweep is now parameters="):
+        swept = many("pendulum", 0.1, values={"L": [1.0, 2.0]})
+    assert swept["L"].tolist() == [1.0, 2.0]
+
+
+def test_every_old_method_leads_to_the_new_one_and_warns() -> None:
+    model: Any = lw.load("pendulum")
+    for place, new in METHODS.items():
+        kind, _, old = place.partition(".")
+        assert not hasattr(getattr(lw, kind), old)
+        with pytest.warns(DeprecationWarning, match=rf"{place} is now {kind}\.{new}"):
+            assert getattr(model, old) == getattr(model, new)

@@ -49,34 +49,34 @@ def loaded() -> lw.System:
 CALLS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
     "simulate": (
         lambda **k: lw.simulate(**k),
-        lambda: {"mechanism": pendulum(), "until": 0.1, "initial": {"rod": 0.1},
-                 "values": {"m": 2}, "inputs": {}, "step": 0.05, "method": "dopri5"},
+        lambda: {"model": pendulum(), "until": 0.1, "initial": {"rod": 0.1},
+                 "parameters": {"m": 2}, "inputs": {}, "step": 0.05, "method": "dopri5"},
     ),
     "simulate a System": (
-        lambda **k: lw.simulate(k.pop("mechanism"), **k),
-        lambda: {"mechanism": loaded(), "until": 0.1, "initial": {"rod": 0.1},
-                 "values": {"m": 2}, "inputs": {}, "method": "dopri5"},
+        lambda **k: lw.simulate(k.pop("model"), **k),
+        lambda: {"model": loaded(), "until": 0.1, "initial": {"rod": 0.1},
+                 "parameters": {"m": 2}, "inputs": {}, "method": "dopri5"},
     ),
     "simulate_batch": (
         lambda **k: lw.simulate_batch(**k),
         lambda: {"model": pendulum(), "until": 0.1, "initial": {"rod": [0.1, 0.2]},
-                 "values": {"m": 2}, "step": 0.01, "method": "rk4"},
+                 "parameters": {"m": 2}, "step": 0.01, "method": "rk4"},
     ),
     "linearize": (
         lambda **k: lw.linearize(**k),
-        lambda: {"model": pendulum(), "at": {"rod": -1.5}, "values": {"m": 1}},
+        lambda: {"model": pendulum(), "at": {"rod": -1.5}, "parameters": {"m": 1}},
     ),
     "equilibrium": (
         lambda **k: lw.equilibrium(**k),
-        lambda: {"mechanism": pendulum(), "initial": {"rod": -1.5}, "values": {"m": 1}},
+        lambda: {"model": pendulum(), "initial": {"rod": -1.5}, "parameters": {"m": 1}},
     ),
     "assemble": (
         lambda **k: lw.assemble(**k),
-        lambda: {"mechanism": pendulum(), "initial": {"rod": 0.1}, "values": {"m": 1}},
+        lambda: {"model": pendulum(), "initial": {"rod": 0.1}, "parameters": {"m": 1}},
     ),
     "derive": (
         lambda **k: lw.derive(**k),
-        lambda: {"mechanism": pendulum(), "formulation": "kane"},
+        lambda: {"model": pendulum(), "formulation": "kane"},
     ),
     "Mechanism.body": (
         lambda **k: lw.Mechanism("m").body(**k),
@@ -145,13 +145,13 @@ def test_starts_and_values_may_have_units() -> None:
     m.gravity(along="-y")
     m.defaults(L="50 cm")
     assert m.values["L"] == 0.5
-    run = lw.simulate(m, "200 ms", initial={"rod": "30 deg"}, values={"L": "250 mm"})
+    run = lw.simulate(m, "200 ms", initial={"rod": "30 deg"}, parameters={"L": "250 mm"})
     assert run["rod"][0] == pytest.approx(math.pi / 6)
     assert run.times[-1] == 0.2
     assert run.values["L"] == 0.25
     with pytest.raises(lw.UnitError, match="does not fit"):
         lw.simulate(m, 1.0, initial={"rod": "3 kg"})
-    batch = lw.simulate_batch(m, 0.1, values={"L": [1.0, 2.0]}, initial={"rod": "90 deg"})
+    batch = lw.simulate_batch(m, 0.1, parameters={"L": [1.0, 2.0]}, initial={"rod": "90 deg"})
     assert len(batch.x) == 2
     s = lw.System(m)
     s.set_initial({"rod": "90 deg"})
@@ -164,7 +164,7 @@ def test_numbers_are_in_si_units_whatever_is_printed() -> None:
         m.parameter("L", unit="in")
     m.parameter("L", unit="m")
     m.parameter("k")
-    m.set_values({"L": "1 ft", "k": "2.54 cm"})
+    m.set_parameters({"L": "1 ft", "k": "2.54 cm"})
     assert m.values["L"] == pytest.approx(0.3048)
     assert m.values["k"] == pytest.approx(0.0254)  # no unit is known: SI
 

@@ -77,7 +77,7 @@ def test_a_run_of_a_system_and_a_batch_arrive(way: str) -> None:
     assert (other.final, other.events, other.stop) == (run.final, run.events, run.stop)
     if way == "sent":
         assert [s.name for s in other.system.phases().x] == ["rod", "rod_dot"]
-    batch = lw.simulate_batch(system, 0.5, values={"L": [1.0, 2.0]}, every=1)
+    batch = lw.simulate_batch(system, 0.5, parameters={"L": [1.0, 2.0]}, every=1)
     many = WAYS[way](batch)
     np.testing.assert_array_equal(batch["rod"], many["rod"])
     assert same(batch.recording(1), many.recording(1))
@@ -90,7 +90,7 @@ def test_a_linear_model_arrives() -> None:
 
 
 def in_another_process(length: float) -> Recording:
-    return lw.simulate(swing(), 0.2, values={"L": length}).recording
+    return lw.simulate(swing(), 0.2, parameters={"L": length}).recording
 
 
 def test_a_pool_returns_recordings() -> None:

@@ -64,7 +64,7 @@ def other_moment(m: lw.Mechanism) -> None:
 
 def other_value(m: lw.Mechanism) -> None:
     """Other values, on which the start depends too."""
-    m.set_values(k=11.0, M=1.2)
+    m.set_parameters(k=11.0, M=1.2)
 
 
 def other_start(m: lw.Mechanism) -> None:
@@ -122,7 +122,7 @@ def system_run(u: Used, folder: Path) -> Any:
 
 def batch(u: Used, folder: Path) -> Any:
     """A batch of the mechanism, where values and start follow each other."""
-    found = lw.simulate_batch(u.m, 0.2, method="rk4", step=0.01, values={"k": [3.0, 6.0]})
+    found = lw.simulate_batch(u.m, 0.2, method="rk4", step=0.01, parameters={"k": [3.0, 6.0]})
     return found.x.tolist()
 
 
@@ -262,7 +262,7 @@ def test_a_snapshot_cannot_be_changed() -> None:
     with pytest.raises(lw.Error, match="frozen"):
         kept.expr("2*nothing")
     assert everything(kept) == everything(m)
-    other = kept.with_values({"k": 7.0})
+    other = kept.with_parameters({"k": 7.0})
     assert other.is_frozen
     assert other.values["k"] == 7.0
     assert other.initial["cart_dot"] == pytest.approx(0.7)
@@ -317,7 +317,7 @@ BUILT: dict[str, Edit] = {
     "set_initial": lambda m: m.set_initial(left="k/7"),
     "set_platform": lambda m: m.set_platform("left"),
     "set_timing": lambda m: m.set_timing(1.0, step=0.1),
-    "set_values": lambda m: m.set_values(k=9.0),
+    "set_parameters": lambda m: m.set_parameters(k=9.0),
     "shape": lambda m: m.shape("left", Sphere("new_radius")),
     "small": lambda m: m.small("new_small"),
     "state": lambda m: m.state("new_state", "-new_rate*new_state"),
@@ -348,8 +348,8 @@ def test_every_method_that_changes_a_mechanism_leaves_the_others_alone() -> None
     for name, call in BUILT.items():
         m = to_change()
         m.kinematics()
-        views = [m.with_values({"k": 7.0}), m.with_parts(), m.with_outputs([]), copy(m)]
-        views += [m.with_values({"k": 7.0}).with_values({"k": 8.0}), m.with_loads(m.forces)]
+        views = [m.with_parameters({"k": 7.0}), m.with_parts(), m.with_outputs([]), copy(m)]
+        views += [m.with_parameters({"k": 7.0}).with_parameters({"k": 8.0}), m.with_loads(m.forces)]
         views += [m.with_loads(armatures={m.bodies["left"]: m.parameters["k"]})]
         for k, view in enumerate(views):
             others = [m, *(v for v in views if v is not view)]
@@ -373,7 +373,7 @@ def test_a_view_takes_no_parts() -> None:
     """It shares tables with its mechanism, which would get them too."""
     m = build()
     before = everything(m)
-    for view in (m.with_values({"k": 7.0}), m.with_parts(), m.with_loads(m.forces)):
+    for view in (m.with_parameters({"k": 7.0}), m.with_parts(), m.with_loads(m.forces)):
         for part in ("left", m.bodies["left"], m.bodies["left"].com):
             with pytest.raises(lw.Error, match="needs a point of"):
                 view.force("more", 1.0, at=part, along="x")
@@ -445,7 +445,7 @@ def test_deriving_leaves_the_relations_as_they_were_given() -> None:
 def test_values_of_one_linear_model_are_not_those_of_the_next() -> None:
     m = build()
     first = lw.linearize(m)
-    other = lw.linearize(m, values={"k": 50.0})
+    other = lw.linearize(m, parameters={"k": 50.0})
     assert m.values["k"] == 5.0
     assert m.initial["cart_dot"] == 0.5
     assert np.abs(other.a - first.a).max() > 1
@@ -455,12 +455,12 @@ def test_values_of_one_linear_model_are_not_those_of_the_next() -> None:
 def test_a_start_that_depends_on_values_follows_those_of_a_run() -> None:
     m = build()
     doors = (
-        lambda: lw.simulate(m, 0.01, values={"k": 20.0}).recording["cart_dot"][0],
-        lambda: lw.simulate(lw.System(m), 0.01, values={"k": 20.0}).recording["cart_dot"][0],
-        lambda: lw.assemble(m, values={"k": 20.0}).speeds["cart_dot"],
+        lambda: lw.simulate(m, 0.01, parameters={"k": 20.0}).recording["cart_dot"][0],
+        lambda: lw.simulate(lw.System(m), 0.01, parameters={"k": 20.0}).recording["cart_dot"][0],
+        lambda: lw.assemble(m, parameters={"k": 20.0}).speeds["cart_dot"],
     )
     assert [float(door()) for door in doors] == [2.0, 2.0, 2.0]
-    two = lw.simulate_batch(m, 1e-9, step=1e-9, method="rk4", values={"k": [20.0, 30.0]})
+    two = lw.simulate_batch(m, 1e-9, step=1e-9, method="rk4", parameters={"k": [20.0, 30.0]})
     np.testing.assert_allclose(two["cart_dot"], [2.0, 3.0], rtol=1e-6)
 
 
@@ -480,7 +480,7 @@ def test_looking_a_name_up_makes_nothing() -> None:
 @pytest.mark.parametrize("edit", [lambda m: m.gravity(along="x"), lambda m: m.constraints.pop()])
 def test_a_shipped_model_that_was_changed_is_no_longer_that_model(edit: Edit) -> None:
     m = lw.load("n-four-bar:n=2")
-    m.set_values({next(iter(m.parameters)): 1.5})
+    m.set_parameters({next(iter(m.parameters)): 1.5})
     assert named(m) == "n-four-bar:n=2"
     assert origin_of(m) == {"model": "n-four-bar:n=2"}
     edit(m)

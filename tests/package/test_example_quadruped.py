@@ -51,6 +51,6 @@ def test_it_slides_as_far_as_coulomb_friction_lets_it(example: ModuleType) -> No
         2.0,
         method="semi-implicit",
         initial={**example.STANCE, example.HEIGHT: height, robot.speeds[1]: speed},
-        values={"contact.static": friction, "contact.dynamic": friction},
+        parameters={"contact.static": friction, "contact.dynamic": friction},
     )
     assert np.allclose(found["floating_base.y"], speed**2 / (2 * friction * 9.81), rtol=0.1)

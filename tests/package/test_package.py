@@ -33,7 +33,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # Here they are parameters, coordinates and lists of parts by their names.
 TAKES_ANY_KEYWORD: frozenset[str] = frozenset(
     {"sweep", "Lab.start", "Lab.change"}
-    | {f"Mechanism.{name}" for name in ("defaults", "set_initial", "set_values", "with_parts")}
+    | {f"Mechanism.{name}" for name in ("defaults", "set_initial", "set_parameters", "with_parts")}
 )
 
 
@@ -142,8 +142,8 @@ def test_only_what_a_command_needs_is_loaded(tmp_path: Path) -> None:
 
 
 def test_only_what_a_name_needs_is_loaded(tmp_path: Path) -> None:
-    assert modules_of_ours("from linkwright.parallel import chart", tmp_path) <= 100
-    assert modules_of_ours("from linkwright.control import PD", tmp_path) <= 156
+    assert modules_of_ours("from linkwright.parallel import chart", tmp_path) <= 101
+    assert modules_of_ours("from linkwright.control import PD", tmp_path) <= 157
     assert modules_of_ours("import linkwright", tmp_path) <= 6
 
 
@@ -297,8 +297,8 @@ def test_every_page_of_the_docs_is_linked_from_the_readme() -> None:
     assert glossary.count("\n| **") >= 24
 
 
-# what can be looked at, closed, sent elsewhere, reached through two ports
-MIXINS = {"Shown", "Closable", "Transferable", "DeviceLink"}
+# what is a result, can be looked at, closed, sent elsewhere, reached through two ports
+MIXINS = {"Result", "Shown", "Closable", "Transferable", "DeviceLink"}
 
 
 def test_no_class_is_a_chain_of_parts() -> None:

@@ -153,12 +153,12 @@ def test_values_of_a_run_count(values: dict[str, float], words: str) -> None:
     """The masses are those of the run's values, alone, in a System, and in any lane of a batch."""
     m = arm()
     with pytest.raises(lw.Error, match=words):
-        lw.simulate(m, 0.1, values=values)
+        lw.simulate(m, 0.1, parameters=values)
     with pytest.raises(lw.Error, match=words):
-        lw.simulate(lw.System(m), 0.1, values=values)
+        lw.simulate(lw.System(m), 0.1, parameters=values)
     lanes = {name: np.array([1.0, 1.5, value]) for name, value in values.items()}
     with pytest.raises(lw.Error, match=r"\(run 2\)"):
-        lw.simulate_batch(m, 0.1, values=lanes)
+        lw.simulate_batch(m, 0.1, parameters=lanes)
 
 
 def test_what_is_not_finite_is_named() -> None:
@@ -216,7 +216,7 @@ def test_a_joint_that_moves_no_inertia_is_named_where_nothing_acts(
         assert code == (0 if more else 2)
         out.unlink(missing_ok=True)
     assert words in capsys.readouterr().err
-    lw.simulate(m, 0.1, values={"L": 1.0})
+    lw.simulate(m, 0.1, parameters={"L": 1.0})
 
 
 def test_a_page_refuses_a_place_that_is_not_finite(
@@ -251,7 +251,7 @@ def test_a_live_run_refuses_masses_as_other_runs_do() -> None:
 def test_a_sweep_refuses_a_negative_mass() -> None:
     """The run is named."""
     with pytest.raises(lw.Error, match=r"arm: its mass, -1 kg, is negative \(run 1\)"):
-        lw.sweep(arm(), 0.1, values={"m1": [1.0, -1.0]}, channels={"arm": "final"})
+        lw.sweep(arm(), 0.1, parameters={"m1": [1.0, -1.0]}, channels={"arm": "final"})
 
 
 def test_a_run_of_an_sl_robot_refuses_its_negative_inertia() -> None:
@@ -333,7 +333,7 @@ def test_mass_that_is_welded_to_the_ground_counts_nowhere() -> None:
     "use",
     [
         pytest.param(lambda m, out: lw.linearize(m), id="linear model"),
-        pytest.param(lambda m, out: lw.linearize(arm(), values={"m1": -3}), id="values of one"),
+        pytest.param(lambda m, out: lw.linearize(arm(), parameters={"m1": -3}), id="values of one"),
         pytest.param(lambda m, out: lw.equilibrium(m), id="equilibrium"),
         pytest.param(lambda m, out: lw.codegen(m, out), id="written program"),
         pytest.param(

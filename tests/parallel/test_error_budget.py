@@ -36,7 +36,7 @@ def test_samples_keep_the_worst_case_and_have_the_deviation_of_the_budget() -> N
     assert (np.abs(samples).max(axis=0) > 0.7 * bounded.worst).all()
     assert_allclose(samples.std(axis=0), bounded.deviation, rtol=0.02)
     assert (b.root_of_squares <= b.worst).all()
-    assert b.table()[0][2] @ b.table()[0][2] >= b.table()[-1][2] @ b.table()[-1][2]
+    assert b.shares()[0][2] @ b.shares()[0][2] >= b.shares()[-1][2] @ b.shares()[-1][2]
 
 
 def test_what_repeats_shifts_the_mean_of_a_machine_and_the_rest_scatters_it() -> None:

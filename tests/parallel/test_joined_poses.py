@@ -57,7 +57,7 @@ def test_working_modes_are_joined_and_assemblies_are_not(machine: lw.Mechanism) 
 def test_a_working_mode_is_left_only_through_type_1(machine: lw.Mechanism) -> None:
     q, working, _ = flipped(machine)
     assert connect_poses(machine, q, working, "type 1", output="position", step=0.4).joined is False
-    given_up = connect_poses(machine, q, working, "type 1", output="position", most=20)
+    given_up = connect_poses(machine, q, working, "type 1", output="position", max_nodes=20)
     assert given_up.joined is None
     assert given_up.words.startswith("open: given up after")
 

@@ -223,7 +223,7 @@ def test_dimensions_are_found_from_measured_poses_with_their_confidence() -> Non
     true = {"a": 0.502, "b": 0.799, "c": 0.4985, "d": 0.603, "e": 0.8012}
     rng = np.random.default_rng(5)
     drives = np.array([q["left"], q["right"]]) + rng.uniform(-0.4, 0.4, (40, 2))
-    built = m.with_values(true)
+    built = m.with_parameters(true)
     poses = closed(built, {"actuators": drives}, start=q)
     assert poses.closed.all()
     robot = lw.Robot(built)

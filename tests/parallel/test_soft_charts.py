@@ -46,7 +46,7 @@ def test_a_chart_has_the_compliance_of_each_pose() -> None:
     start = {
         k: v for k, v in _four_bar_pose(_spatial_four_bar("rod")).items() if k in m.coordinates
     }
-    found = chart(m, {"crank": (0.7, 0.9, 3)}, of, start=start, soft=soft)
+    found = chart(m, {"crank": (0.7, 0.9, 3)}, of, initial=start, soft=soft)
     for i in range(3):
         q = {n: float(found[n][i]) for n in m.coordinates}
         one = stiffness(m, q, **soft).compliance
@@ -91,7 +91,7 @@ def test_slack_is_the_greatest_turn_that_a_gap_allows() -> None:
     gap = 1e-4
     start = {k: v for k, v in q.items() if k in plain.coordinates}
     found = chart(
-        plain, {"crank": (0.6, 0.6, 1)}, ["slack"], start=start,
+        plain, {"crank": (0.6, 0.6, 1)}, ["slack"], initial=start,
         soft={"clearances": {"ball": gap}},
     )  # fmt: skip
     way = np.random.default_rng(3).normal(size=(300, 3))

@@ -289,12 +289,12 @@ def test_two_hands_reach_their_goals_together() -> None:
     robot = two_hands()
     q = 0.6 * robot.random(4)
     goals = {"left_l5": robot.pose(q, "left_l5"), "right_l5": robot.pose(q, "right_l5")}
-    found = robot.inverse_kinematics(goals, start=q + 0.1)
+    found = robot.inverse_kinematics(goals, initial=q + 0.1)
     assert found.reached.all()
     for frame, goal in goals.items():
         assert np.abs(robot.pose(found.q, frame) - goal).max() < 1e-5
     one = robot.inverse_kinematics(
-        {name: goal[3] for name, goal in goals.items()}, start=q[3] + 0.1
+        {name: goal[3] for name, goal in goals.items()}, initial=q[3] + 0.1
     )
     assert one.reached
     assert one.q == pytest.approx(found.q[3], abs=1e-5)
@@ -305,7 +305,7 @@ def test_one_goal_for_a_hand_counts_for_all_of_the_other() -> None:
     still = np.full(11, 0.3)
     held = robot.pose(still, "left_l5")
     places = robot.pose(still, "right_l5")[:3, 3] + np.array([[0.0, 0, 0], [0.02, 0, 0.02]])
-    found = robot.inverse_kinematics({"left_l5": held, "right_l5": places}, start=still)
+    found = robot.inverse_kinematics({"left_l5": held, "right_l5": places}, initial=still)
     assert found.reached.all()
     for row, place in zip(found.q, places, strict=True):
         assert np.abs(robot.pose(row, "left_l5") - held).max() < 1e-5
@@ -318,7 +318,7 @@ def test_four_feet_stand_where_they_are_told_to() -> None:
     low, high = robot.limits.T
     q = np.clip((low + high) / 2 + 0.1, low, high)
     goals = {foot: robot.pose(q, foot)[:3, 3] + (0.01, 0.0, 0.02) for foot in feet}
-    found = robot.inverse_kinematics(goals, start=q)
+    found = robot.inverse_kinematics(goals, initial=q)
     assert found.reached
     for foot in feet:
         assert robot.pose(found.q, foot)[:3, 3] == pytest.approx(goals[foot], abs=2e-6)
@@ -328,26 +328,26 @@ def test_four_feet_stand_where_they_are_told_to() -> None:
 def test_the_elbow_of_a_redundant_arm_goes_where_it_is_told_to(seven: lw.Robot) -> None:
     q = np.array([0.4, 0.5, -0.3, 1.1, 0.2, 0.6, -0.4])
     hand, elbow = seven.pose(q, "l7"), seven.pose(q, "l4")[:3, 3]
-    other = seven.inverse_kinematics(hand, "l7", start=q + 0.5)
+    other = seven.inverse_kinematics(hand, "l7", initial=q + 0.5)
     assert np.linalg.norm(seven.pose(other.q, "l4")[:3, 3] - elbow) > 1e-3
-    both = seven.inverse_kinematics({"l7": hand, "l4": elbow}, start=q + 0.2)
+    both = seven.inverse_kinematics({"l7": hand, "l4": elbow}, initial=q + 0.2)
     assert both.reached
     assert np.abs(seven.pose(both.q, "l7") - hand).max() < 1e-5
     assert np.abs(seven.pose(both.q, "l4")[:3, 3] - elbow).max() < 1e-5
     away = elbow + np.array([0.0, 0.0, 1.0])  # out of reach: the hand alone can be had
-    torn = seven.inverse_kinematics({"l7": hand, "l4": away}, start=q, attempts=2)
+    torn = seven.inverse_kinematics({"l7": hand, "l4": away}, initial=q, attempts=2)
     assert not torn.reached
     assert torn.error > 0.1
     free = {"l4": [0.0] * 6}
-    loose = seven.inverse_kinematics({"l7": hand, "l4": away}, start=q + 0.1, weights=free)
+    loose = seven.inverse_kinematics({"l7": hand, "l4": away}, initial=q + 0.1, weights=free)
     assert loose.reached
 
 
 def test_one_frame_in_a_mapping_is_one_frame(seven: lw.Robot) -> None:
     q = np.array([0.4, 0.5, -0.3, 1.1, 0.2, 0.6, -0.4])
     hand = seven.pose(q, "l7")
-    one = seven.inverse_kinematics(hand, "l7", start=q + 0.1)
-    assert np.array_equal(seven.inverse_kinematics({"l7": hand}, start=q + 0.1).q, one.q)
+    one = seven.inverse_kinematics(hand, "l7", initial=q + 0.1)
+    assert np.array_equal(seven.inverse_kinematics({"l7": hand}, initial=q + 0.1).q, one.q)
 
 
 def test_goals_of_frames_that_do_not_fit_are_refused(seven: lw.Robot) -> None:

@@ -66,7 +66,7 @@ def test_every_door_stops_at_the_limits(path: Path, tmp_path: Path) -> None:
     assert_stopped(found["shoulder"], found["elbow"])
     plant = plant_of(robot, START)
     free = {f"servo.{key}": 0.0 for key in ("frequency", "damping")}
-    run = lw.simulate(plant.system, 1.0, initial={"shoulder_dot": 6.0}, values=free)
+    run = lw.simulate(plant.system, 1.0, initial={"shoulder_dot": 6.0}, parameters=free)
     assert_stopped(run["shoulder"], run["elbow"])
 
 

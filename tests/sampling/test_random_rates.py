@@ -299,7 +299,9 @@ def test_a_puma_under_recorded_intervals_decays_where_it_is_certified() -> None:
         for k, word in enumerate(("kp", "kd"))
     }
     start = dict(zip(names, TARGET + 0.02, strict=True))
-    run = lw.simulate_batch(s, 0.4, initial=start, values=values, every=0, method="rk4", step=0.001)
+    run = lw.simulate_batch(
+        s, 0.4, initial=start, parameters=values, every=0, method="rk4", step=0.001
+    )
     error = np.abs(np.array([run[n] for n in names]).T - TARGET).max(axis=1)
     assert error[:8].max() < 1e-3
     assert error[8:].min() > 0.02

@@ -154,7 +154,7 @@ def test_poses_in_the_world_are_those_of_both_arms() -> None:
     cell = read_cell(f"{head}[[arm]]\n{arms[0]}[[arm]]\n{arms[1]}[[frame]]{frames}")
     run = VirtualCell(cell)
     run.advance(10)
-    robot = lw.Robot(cell.arms[0].mechanism.with_values(dict(cell.arms[0].values)))
+    robot = lw.Robot(cell.arms[0].mechanism.with_parameters(dict(cell.arms[0].values)))
     table = pose_matrix(cell.frames[1].pose)
     for k, (frame, place) in enumerate((("world", np.eye(4)), ("table", table)), 1):
         goals = {}
@@ -177,7 +177,7 @@ def test_poses_in_the_world_are_those_of_both_arms() -> None:
 @seldom(daily="tests/package/test_own_frames.py::test_cells_take_the_tool_where_the_robot_has_it")
 def test_the_state_has_the_pose_of_the_tool_and_torques_from_outside(shipped: VirtualCell) -> None:
     arm = shipped.cell.arms[0]
-    robot = lw.Robot(arm.mechanism.with_values(dict(arm.values)))
+    robot = lw.Robot(arm.mechanism.with_parameters(dict(arm.values)))
     state = shipped.latest().values
     found = pose_matrix(state["puma.pose"])
     assert np.abs(found - robot.pose(state["puma.q"], "tool")).max() < 1e-9

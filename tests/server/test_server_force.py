@@ -95,7 +95,7 @@ def test_a_tool_goes_to_a_wall_and_presses_with_the_force_asked_for(driver: Driv
     assert driver.cause == "none"
     # what the model makes of currents and motion is the same force, seen at the joints
     arm = driver.cell.cell.arms[0]
-    robot = Robot(arm.mechanism.with_values(dict(arm.values)))
+    robot = Robot(arm.mechanism.with_parameters(dict(arm.values)))
     jacobian = robot.jacobian(driver["q"], "hand")[:3]
     assert driver["external"] == pytest.approx(jacobian.T @ driver["force"], abs=0.05)
 

@@ -213,10 +213,10 @@ def test_pulses_at_round_instants_are_as_long_as_they_should_be(method: str) -> 
     for share, rate in zip(shares, rates, strict=True):
         values, until = {"b.duty": share, "b.f": rate}, count / rate
         step = {"step": until / 1000} if method == "rk4" else {}
-        one = lw.simulate(system, until, method=method, values=values, **step)
+        one = lw.simulate(system, until, method=method, parameters=values, **step)
         assert [e.name for e in one.events] == ["b.rises", "b.falls"] * count
         assert one.final["b.y"] - 1 == pytest.approx(share * until, rel=1e-9)
-        many = lw.simulate_batch(system, until, runs=2, method=method, values=values, **step)
+        many = lw.simulate_batch(system, until, runs=2, method=method, parameters=values, **step)
         assert many.event_counts.tolist() == [[count, count]] * 2
         assert many.x[:, many.states.index("b.y")] - 1 == pytest.approx(share * until, rel=1e-9)
 
@@ -483,14 +483,14 @@ def test_pulses_of_random_waves_are_as_long_as_they_should_be(seed: int) -> None
     w = rng.uniform(0.5, 30.0, 3) / math.sqrt(until)
     p, c = float(rng.uniform(-3, 3)), float(rng.choice([0.0, 0.7, 0.9999, -0.95]))
     for method in cases(METHODS, daily=["dop853", "rodas4"]):
-        run = lw.simulate(m, until, method=method, values={"w": w[0], "p": p, "level": c})
+        run = lw.simulate(m, until, method=method, parameters={"w": w[0], "p": p, "level": c})
         wanted = [true(until, x, p, c) for x in w]
         assert run.final["c_dot"] == pytest.approx(wanted[0], rel=1e-8, abs=1e-7), method
         swept = lw.sweep(
             m,
             until,
             method=method,
-            values={"w": w, "p": [p], "level": [c]},
+            parameters={"w": w, "p": [p], "level": [c]},
             channels={"c_dot": "final"},
         )
         assert np.ravel(swept["c_dot.final"]) == pytest.approx(wanted, rel=1e-8, abs=1e-7), method
@@ -602,14 +602,14 @@ def test_a_batch_tells_which_event_ended_which_run(method: str) -> None:
     heights = np.array([100.0, 100.0, 100.0, 0.1, 100.0, 100.0])
     step: dict[str, Any] = {} if method in METHODS else {"step": 1e-3}
     batch = lw.simulate_batch(
-        s, 1.0, values={"b.pace": paces, "b.height": heights}, method=method, **step
+        s, 1.0, parameters={"b.pace": paces, "b.height": heights}, method=method, **step
     )
     whys = ("'b.right' ended it", "'b.left' ended it", "", "'b.floor' happens without end")
     assert batch.reasons == (*whys, whys[0], whys[1])
     for k, words in enumerate(batch.reasons):
         values = {"b.pace": paces[k], "b.height": heights[k]}
         try:
-            run = lw.simulate(s, 1.0, values=values, method=method, **step)
+            run = lw.simulate(s, 1.0, parameters=values, method=method, **step)
         except lw.RunStopped as stopped:
             run = stopped.run
         told = "" if run.stop is None else run.stop.reason
@@ -658,7 +658,7 @@ def test_an_event_may_happen_at_the_start(method: str, direction: int, terminal:
     s = starting(direction, True, terminal)
     for side, pace, late, when in AT_START:
         given: dict[str, Any] = {"initial": {"b.x": direction * side}, "method": method, **step}
-        given["values"] = {"b.pace": pace, "b.late": late}
+        given["parameters"] = {"b.pace": pace, "b.late": late}
         wanted = [] if when is None else [when]
         for executor in ("native", "python") if method != "rodas4" else ("native",):
             run = lw.simulate(s, 1.2, executor=executor, every=10**6, **given)
@@ -794,13 +794,13 @@ def test_no_ball_is_stepped_over_by_what_is_thrown_up_before_it(seed: int, strai
     clear = np.min(abs(true - until), axis=1) > 1e-3
     values = {"b.pull": pull, "b.radius": radius, "b.aside": aside + 0.0 * pull}
     initial = {"b.x": start, "b.v": speed}
-    batch = lw.simulate_batch(system, until, initial=initial, values=values)
+    batch = lw.simulate_batch(system, until, initial=initial, parameters=values)
     expected = (true < until).sum(axis=1)
     assert batch.event_counts[clear, 0].tolist() == expected[clear].tolist()
     for method in ("dopri5", "rodas4"):
         for k in np.flatnonzero(clear):
             own = {n: float(x[k]) for n, x in values.items()}
             begin = {n: float(x[k]) for n, x in initial.items()}
-            run = lw.simulate(system, until, method=method, values=own, initial=begin)
+            run = lw.simulate(system, until, method=method, parameters=own, initial=begin)
             found = [e.time for e in run.events]
             assert found == pytest.approx(true[k][: expected[k]], abs=1e-9), (method, k)

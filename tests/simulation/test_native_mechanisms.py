@@ -132,7 +132,7 @@ def test_a_batch_of_linkages_closes_each_of_them() -> None:
     lengths = np.linspace(0.28, 0.32, 5)
     crank = np.linspace(1.0, 1.4, 5)
     found = simulate_batch(
-        m, 0.5, method="rk4", step=0.001, initial={"a": crank}, values={"L": lengths}
+        m, 0.5, method="rk4", step=0.001, initial={"a": crank}, parameters={"L": lengths}
     )
     for i in (0, 4):
         alone = simulate(
@@ -141,7 +141,7 @@ def test_a_batch_of_linkages_closes_each_of_them() -> None:
             method="rk4",
             step=0.001,
             initial={"a": crank[i]},
-            values={"L": float(lengths[i])},
+            parameters={"L": float(lengths[i])},
         )
         assert found["a"][i] == pytest.approx(alone.final["a"], abs=1e-9)
         closed = assemble(m, {n: float(found[n][i]) for n in "abc"}, {"L": float(lengths[i])})
@@ -152,11 +152,17 @@ def test_a_batch_samples_outputs_and_agrees_with_single_runs() -> None:
     m = load_model("car")
     steer = np.radians([0.5, 1.0, 1.5])
     found = simulate_batch(
-        m, 2.0, step=0.025, every=2, values={"STEER": steer}, record=["r", "Ay"], tolerance=1e-10
+        m,
+        2.0,
+        step=0.025,
+        every=2,
+        parameters={"STEER": steer},
+        record=["r", "Ay"],
+        tolerance=1e-10,
     )
     assert found.samples.shape == (3, 41, 2)
     for i in range(3):
-        run = simulate(m, 2.0, step=0.05, values={"STEER": float(steer[i])})
+        run = simulate(m, 2.0, step=0.05, parameters={"STEER": float(steer[i])})
         assert found["r"][i] == pytest.approx(run["r"], abs=1e-8)
 
 
@@ -165,7 +171,7 @@ def test_batches_refuse_what_does_not_fit() -> None:
     with pytest.raises(Error, match="no state 'aa'"):
         simulate_batch(m, 1.0, initial={"aa": [1.0]})
     with pytest.raises(Error, match="different lengths"):
-        simulate_batch(m, 1.0, initial={"a": [1.0, 1.1]}, values={"L": [0.3, 0.3, 0.3]})
+        simulate_batch(m, 1.0, initial={"a": [1.0, 1.1]}, parameters={"L": [0.3, 0.3, 0.3]})
     with pytest.raises(Error, match="not after the start"):
         simulate_batch(m, 0.0)
 
@@ -176,8 +182,8 @@ def test_a_system_runs_in_batches_as_a_mechanism_does() -> None:
     m.gravity(along="-y")
     m.defaults(L=1.0)
     lengths = np.array([0.5, 1.0, 2.0])
-    found = simulate_batch(System(m), 1.0, values={"L": lengths})
+    found = simulate_batch(System(m), 1.0, parameters={"L": lengths})
     for length, angle in zip(lengths, found["rod"], strict=True):
-        run = simulate(m, 1.0, values={"L": float(length)})
+        run = simulate(m, 1.0, parameters={"L": float(length)})
         assert angle == pytest.approx(run.final["rod"], abs=1e-6)
     assert math.isfinite(found["rod_dot"].sum())

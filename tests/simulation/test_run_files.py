@@ -178,7 +178,7 @@ def test_a_run_of_python_goes_to_its_file_by_the_same_journal(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And tells what the command tells of it."""
-    run = lw.simulate("double-pendulum", 0.5, out="a.npz", values={"g": 5.0})
+    run = lw.simulate("double-pendulum", 0.5, out="a.npz", parameters={"g": 5.0})
     assert run.path == Path("a.npz")
     assert [p.name for p in here.iterdir()] == ["a.npz"]
     assert main(["rerun", "a.npz"]) == 0

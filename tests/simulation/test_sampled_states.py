@@ -270,7 +270,7 @@ def test_a_run_follows_what_is_set_and_swept() -> None:
     assert lw.simulate(s, until=1.0).final["lag.y"] == pytest.approx(wanted(4, 1), rel=1e-12)
     s.set({"lag.k": 900.0, "lag.c": 0.0})
     assert lw.simulate(s, until=1.0).final["lag.y"] == pytest.approx(wanted(900, 0), abs=1e-9)
-    table = lw.sweep(s, 1.0, values={"lag.k": [0.0, 4.0, 81.0]}, channels={"lag.y": ["final"]})
+    table = lw.sweep(s, 1.0, parameters={"lag.k": [0.0, 4.0, 81.0]}, channels={"lag.y": ["final"]})
     found = table["lag.y.final"]
     np.testing.assert_allclose(found, [wanted(k, 0) for k in (0.0, 4.0, 81.0)], atol=1e-9)
 

@@ -325,7 +325,7 @@ def test_runs_of_python_make_recordings_too(here: Path) -> None:
     assert again.metadata["parameters"]["SPEED"] == 968 * 0.0254
     assert len(again.metadata["hash"]) == 32
     assert run.plot("r").axes[0].get_ylabel()
-    batch = lw.simulate_batch(m, 1.0, values={"SPEED": [20.0, 24.5872]}, every=1)
+    batch = lw.simulate_batch(m, 1.0, parameters={"SPEED": [20.0, 24.5872]}, every=1)
     one = batch.recording(1)
     np.testing.assert_allclose(one["r"][::10], run["r"], atol=1e-6)
     assert one.channel("r") == run.recording.channel("r")

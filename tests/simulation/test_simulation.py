@@ -444,7 +444,7 @@ def test_wrong_requests_say_what_to_do() -> None:
     with pytest.raises(Error, match="did you mean 'phi'"):
         simulate(m, 1.0, initial={"pji": 1.0})
     with pytest.raises(Error, match="has no parameter or input 'LL'"):
-        simulate(m, 1.0, values={"LL": 1.0})
+        simulate(m, 1.0, parameters={"LL": 1.0})
     with pytest.raises(Error, match="has no parameter or input 'F'"):
         simulate(m, 1.0, inputs={"F": 1.0})
     with pytest.raises(Error, match=r"0\.3 s was not recorded"):

@@ -269,7 +269,7 @@ def test_statistics_of_a_known_motion() -> None:
     torque, values = need.statistic("j1", "torque"), need["j1.torque"]
     k = int(np.argmax(np.abs(values)))
     assert (torque.peak, torque.time) == (values[k], need.times[k])
-    assert need.table()[0]["torque"]["peak"] == torque.peak
+    assert need.rows()[0]["torque"]["peak"] == torque.peak
     cycle = need.cycles()[0]
     assert cycle.duration == pytest.approx(2.5)
     assert np.array_equal(cycle.torque, values)

@@ -40,8 +40,8 @@ def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(pose_chain, "_AT_ONCE", 3)
     assert np.array_equal(joined(q).poses, b.poses)
     values = {n: 1.1 * v for n, v in scene.robot.mechanism.values.items()}
-    again = joined.with_values(values)(q).poses
-    assert np.allclose(kernel.with_values(values)(q).poses, again, atol=1e-9)
+    again = joined.with_parameters(values)(q).poses
+    assert np.allclose(kernel.with_parameters(values)(q).poses, again, atol=1e-9)
     assert not np.allclose(again[..., :3], b.poses[..., :3])
 
 

@@ -142,7 +142,7 @@ def test_a_rail_is_as_long_as_what_slides_on_it_goes() -> None:
     assert far == pytest.approx(3.0)  # half of 1.5 m/s^2 times 2 s squared
     (rail,) = motion.scene.surfaces[0]
     assert rail.points[:, 0].max() > far
-    longer = motion.scene.with_values({})  # and stays so
+    longer = motion.scene.with_parameters({})  # and stays so
     assert longer.surfaces[0][0].points[:, 0].max() > far
 
 

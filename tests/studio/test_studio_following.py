@@ -104,7 +104,7 @@ def test_shapes_follow_parameters_and_come_back(name: str) -> None:
         settle(panels)
         assert all(np.array_equal(before[k], p) for k, p in drawn(studio).items())
         panels.take_over(RUN)
-        live.set_values({a.name: a.value for a in live.plant.adjustables})
+        live.set_parameters({a.name: a.value for a in live.plant.adjustables})
         settle(panels)
         assert all(np.array_equal(before[k], p) for k, p in drawn(studio).items())
         assert panels.troubles.words == []
@@ -180,7 +180,7 @@ def test_joints_stand_where_they_are_told_to(name: str, share: float) -> None:
     plant = plant_of(robot, start)
     assert set(plant.servos) == set(robot.coordinates)
     live = Live(plant, scene)
-    live.set_values({target_of(n): float(v) for n, v in told.items()})
+    live.set_parameters({target_of(n): float(v) for n, v in told.items()})
     live.advance(240 * 5)
     reached = dict(zip(scene.poses.coordinates, live.coordinates(), strict=True))
     for coordinate, value in told.items():

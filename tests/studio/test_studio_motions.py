@@ -25,7 +25,7 @@ ROBOT = """<robot name="r"><link name="a"/><link name="b"/>
 def test_what_is_asked_is_what_is_simulated_and_told() -> None:
     """Against a run with an adaptive method, which shares only the equations with it."""
     motion = open_motion("pendulum", asked=PreviewOptions(2.0, {"L": 2.0}, {"phi": 0.3}))
-    other = simulate(load_model("pendulum"), 2.0, values={"L": 2.0}, initial={"phi": 0.3})
+    other = simulate(load_model("pendulum"), 2.0, parameters={"L": 2.0}, initial={"phi": 0.3})
     assert motion.recording.times[-1] == 2.0
     assert np.isclose(motion.recording["phi"][-1], other["phi"][-1], atol=1e-7)
     assert motion.scene is not None

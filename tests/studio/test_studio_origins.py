@@ -123,7 +123,7 @@ def test_a_mechanism_of_python_is_drawn_from_its_text(
 ) -> None:
     """The poses are those of the mechanism itself, with the parameters of the run."""
     m = built()
-    run = simulate(System(m) if as_system else m, 0.2, values={"H": 3.0}, initial={"jib": 0.3})
+    run = simulate(System(m) if as_system else m, 0.2, parameters={"H": 3.0}, initial={"jib": 0.3})
     run.save(tmp_path / f"run.{ending}")
     motion = open_motion(str(tmp_path / f"run.{ending}"))
     assert motion.scene is not None
@@ -200,7 +200,7 @@ def test_the_thing_at_hand_is_used_while_there_is_one() -> None:
 
 
 def test_a_run_of_a_batch_is_drawn(tmp_path: Path) -> None:
-    found = simulate_batch(built(), 0.1, values={"H": [2.0, 3.0]}, every=10)
+    found = simulate_batch(built(), 0.1, parameters={"H": [2.0, 3.0]}, every=10)
     found.recording(1).save(tmp_path / "x.npz")
     motion = open_motion(str(tmp_path / "x.npz"))
     assert motion.scene is not None

@@ -242,7 +242,7 @@ def test_each_take_of_a_page_is_drawn_with_its_own_shapes(tmp_path: Path) -> Non
     model = lw.load("pendulum")
     motions = [
         recorded_motion(
-            f"L{long}", lw.simulate(model, 1.0, step=0.05, values={"L": long}).recording
+            f"L{long}", lw.simulate(model, 1.0, step=0.05, parameters={"L": long}).recording
         )
         for long in (1.0, 1.0, 1.3)
     ]

@@ -106,7 +106,7 @@ def test_wheels_have_the_radius_that_they_roll_with() -> None:
 def test_values_of_parameters_move_what_hangs_on_them() -> None:
     scene = scene_of(lw.load("double-pendulum"))
     lower = scene.index("lower")
-    longer = scene.poses.with_values({"L1": 2.0})
+    longer = scene.poses.with_parameters({"L1": 2.0})
     np.testing.assert_allclose(scene.poses([0.0, 0.0]).poses[lower, :3], [0, -1, 0], atol=1e-12)
     np.testing.assert_allclose(longer([0.0, 0.0]).poses[lower, :3], [0, -2, 0], atol=1e-12)
 
@@ -312,7 +312,7 @@ def test_a_scene_at_other_values_is_the_scene_of_a_model_with_these_values(name:
     model = lw.load(name)
     first = scene_of(model)
     changed = {n: 1.2 * v for n, v in model.values.items() if n in model.parameters}
-    other = first.with_values(changed)
+    other = first.with_parameters(changed)
     _same_shapes(other, scene_of(lw.load(name), values=changed))
     _same_shapes(first, scene_of(lw.load(name)))  # the old one keeps its shapes
     with pytest.raises(AssertionError):
@@ -321,7 +321,7 @@ def test_a_scene_at_other_values_is_the_scene_of_a_model_with_these_values(name:
 
 def test_a_dressed_scene_at_other_values_keeps_its_dress() -> None:
     scene = scene_of(lw.load("stanford-arm")).decorated("work-cell")
-    longer = scene.with_values({"L2": 0.5})
+    longer = scene.with_parameters({"L2": 0.5})
     assert [n.name for n in longer.nodes] == [n.name for n in scene.nodes]
     assert longer.poses.values["L2"] == 0.5
     assert longer.looked_from == scene.looked_from

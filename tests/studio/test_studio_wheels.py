@@ -75,7 +75,7 @@ def test_a_wheel_is_as_large_as_the_run_has_it() -> None:
     assert radii(motion.scene) == wanted
     live = Live(plant_of(system), motion.scene)
     live.set_value("tire2.radius", 0.25)
-    assert radii(motion.scene.with_values(live.parameters)) == wanted | {"wheel2": 0.25}
+    assert radii(motion.scene.with_parameters(live.parameters)) == wanted | {"wheel2": 0.25}
     told = lw.simulate(system, 0.01).recording
     made = recorded_motion("run", told).scene
     assert made is not None

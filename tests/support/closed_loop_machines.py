@@ -109,7 +109,7 @@ def truss_mount(distance: float, drives: str = "truss", anchors: Array | None = 
     elif anchors is not None:
         for k, a in enumerate(anchors):
             foot = m.point(f"foot{k + 1}", at=[f"{x}{k + 1}" for x in "xyz"])
-            m.set_values({f"{x}{k + 1}": float(v) for x, v in zip("xyz", a, strict=True)})
+            m.set_parameters({f"{x}{k + 1}": float(v) for x, v in zip("xyz", a, strict=True)})
             head = (0.0, 0.0, 0.49)
             end = m.point(f"head{k + 1}", strut, head)
             m.drive_strut(f"leg{k + 1}", foot, end, length=float(np.linalg.norm(a - head)))

@@ -229,14 +229,14 @@ def test_a_system_is_swept_over_gains_and_noise() -> None:
     added = s.add(motor)
     s.connect(noise.y, added.u)
     found = lw.sweep(
-        s, 1.0, values={"motor.k": [1.0, 2.0]}, seeds=range(40), channels={"b": "final"}
+        s, 1.0, parameters={"motor.k": [1.0, 2.0]}, seeds=range(40), channels={"b": "final"}
     )
     assert len(found) == 80
     first, second = found["b.final"][:40], found["b.final"][40:]
     assert len(np.unique(first)) == 40
     assert second.std() / first.std() == pytest.approx(2, rel=0.5)
     again = lw.sweep(
-        s, 1.0, values={"motor.k": [1.0, 2.0]}, seeds=range(40), channels={"b": "final"}
+        s, 1.0, parameters={"motor.k": [1.0, 2.0]}, seeds=range(40), channels={"b": "final"}
     )
     np.testing.assert_array_equal(again["b.final"], found["b.final"])
 
@@ -250,7 +250,7 @@ def test_a_run_of_a_sweep_is_that_of_its_seed_whatever_the_others() -> None:
     b.output("y", p)
     s.add(b, rate=100)
     wanted = {
-        (seed, k): lw.simulate(s, 0.2, seed=seed, every=1, values={"b.k": k}).final["b.y"]
+        (seed, k): lw.simulate(s, 0.2, seed=seed, every=1, parameters={"b.k": k}).final["b.y"]
         for seed in range(8)
         for k in (1.0, 3.0)
     }
@@ -266,12 +266,14 @@ def test_a_run_of_a_sweep_is_that_of_its_seed_whatever_the_others() -> None:
                         seed=first, part=part)  # fmt: skip
             found = run_sweep(checked(plan), model=s)
             assert found["b.y.final"].tolist() == [wanted[row] for row in rows]
-        by_range = lw.sweep(s, 0.2, values={"b.k": gains}, seeds=chosen, channels={"b.y": "final"})
+        by_range = lw.sweep(
+            s, 0.2, parameters={"b.k": gains}, seeds=chosen, channels={"b.y": "final"}
+        )
         assert by_range["b.y.final"].tolist() == [wanted[row] for row in rows]
         order = random.permutation(8)
         batch = lw.simulate_batch(s, 0.2, seed=order, every=0)
         assert batch["b.y"].tolist() == [wanted[seed, 1.0] for seed in order.tolist()]
-        loose = lw.sweep(s, 0.2, values={"b.k": {"normal": [1.0, 0.1]}}, seeds=chosen)
+        loose = lw.sweep(s, 0.2, parameters={"b.k": {"normal": [1.0, 0.1]}}, seeds=chosen)
         for seed, k, y in zip(chosen, loose["b.k"], loose["b.y.final"], strict=True):
             assert drawn.setdefault(seed, (k, y)) == (k, y)
     assert len(set(drawn.values())) == len(drawn) == 7

@@ -72,7 +72,7 @@ def test_numbers_can_change_without_a_new_system() -> None:
     s = System(arm)
     s.add(PD(arm, kp=100, kd=40, target=0.2), rate=1000)
     soft = lw.simulate(s, 1.0, method="rk4")
-    stiff = lw.simulate(s, 1.0, method="rk4", values={"pd.kp": 300}, initial={"q1": 0.1})
+    stiff = lw.simulate(s, 1.0, method="rk4", parameters={"pd.kp": 300}, initial={"q1": 0.1})
     assert stiff["q1"][0] == 0.1
     assert soft["q1"][0] == 0.0
     assert abs(stiff["q2"][-1] - 0.2) < abs(soft["q2"][-1] - 0.2)

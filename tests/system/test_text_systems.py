@@ -352,7 +352,7 @@ def test_every_command_takes_a_system_in_a_file(
     run("simulate", "servo.toml", "-q", "--set", "servo.kp=300", "--initial", "rod=0.1")
     recording = lw.load("servo.parquet")
     by_hand = lw.simulate(
-        lw.load("servo.toml"), 0.5, values={"servo.kp": 300}, initial={"rod": 0.1},
+        lw.load("servo.toml"), 0.5, parameters={"servo.kp": 300}, initial={"rod": 0.1},
 
     )  # fmt: skip
     assert np.array_equal(recording["rod"], by_hand["rod"][:: recording.metadata["every"]])
@@ -374,9 +374,9 @@ def test_every_command_takes_a_system_in_a_file(
 def test_a_sweep_over_gains_is_each_run_alone(tmp_path: Path) -> None:
     file = tmp_path / "servo.toml"
     file.write_text(SERVO)
-    found = lw.sweep(str(file), 0.1, values={"servo.kp": [100.0, 200.0]}, method="rk4")
+    found = lw.sweep(str(file), 0.1, parameters={"servo.kp": [100.0, 200.0]}, method="rk4")
     for k, kp in enumerate((100.0, 200.0)):
-        alone = lw.simulate(lw.load(file), 0.1, values={"servo.kp": kp}, method="rk4")
+        alone = lw.simulate(lw.load(file), 0.1, parameters={"servo.kp": kp}, method="rk4")
         assert found["rod.final"][k] == pytest.approx(alone.final["rod"], abs=1e-12)
 
 
@@ -490,7 +490,7 @@ def test_python_in_a_text_runs_only_by_permission(
         return gain * q + np.sin(t)
 
     given = read_any("task.toml", functions={"task": task})
-    made = lw.simulate(given, 0.5, values={"task.gain": 0.3})
+    made = lw.simulate(given, 0.5, parameters={"task.gain": 0.3})
     assert np.allclose(made["rod"], lw.load("task.parquet")["rod"], atol=1e-12)
     again = read_any(lw.write_model(given))
     assert isinstance(given, lw.System)
@@ -526,7 +526,7 @@ def test_a_worker_of_a_cluster_gets_the_system_with_its_plan(tmp_path: Path) -> 
     """What a worker does with the text that comes to it, without the file."""
     file = tmp_path / "servo.toml"
     file.write_text(SERVO)
-    here = lw.sweep(str(file), 0.1, values={"servo.kp": [100.0, 200.0]})
+    here = lw.sweep(str(file), 0.1, parameters={"servo.kp": [100.0, 200.0]})
     plan = json.dumps(here.plan.as_data(), sort_keys=True)
     file.unlink()
     there = worker_part(plan, 0, "servo.toml", SERVO)

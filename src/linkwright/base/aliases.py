@@ -7,6 +7,7 @@ one release and warns, once, with the new one. `docs/migration.md` is made from 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 NAMES: dict[str, str] = {
@@ -254,6 +255,68 @@ NAMES: dict[str, str] = {
 `module:name` is where it is at home, and `module:` is a module that is imported by its name."""
 
 
+KEYWORDS: dict[str, dict[str, str]] = {
+    "Block.parameter": {"least": "lower", "most": "upper"},
+    "Equations.assemble": {"values": "parameters"},
+    "Equations.program": {"values": "parameters"},
+    "Robot": {"source": "model"},
+    "Robot.inverse_kinematics": {"start": "initial"},
+    "assemble": {"values": "parameters", "mechanism": "model"},
+    "base_parameters": {"mechanism": "model"},
+    "control.kalman": {"values": "parameters"},
+    "control.residual_bounds": {"least": "min_bound"},
+    "derive": {"values": "parameters", "mechanism": "model"},
+    "elements.WristLinkage.angles": {"turns": "max_iterations"},
+    "elements.find_regions": {"least": "min_area"},
+    "energy": {"mechanism": "model"},
+    "equilibrium": {"mechanism": "model", "values": "parameters"},
+    "linear.compliance": {"values": "parameters"},
+    "linear.cut_loop": {"values": "parameters"},
+    "linear.frequency_response": {"values": "parameters"},
+    "linear.harmonic_balance": {"values": "parameters"},
+    "linear.limit_cycles": {"values": "parameters"},
+    "linear.linearize_along": {"values": "parameters"},
+    "linear.relay_experiment": {"values": "parameters"},
+    "linear.second_order": {"values": "parameters"},
+    "linear.swept_sine": {"values": "parameters"},
+    "linearize": {"values": "parameters"},
+    "mounts.Aiming": {"mount": "model"},
+    "mounts.Ship.carry": {"mount": "model"},
+    "mounts.bench_test": {"values": "parameters", "mount": "model"},
+    "mounts.compare_deck": {"mount": "model"},
+    "mounts.deck_loads": {"mount": "model"},
+    "mounts.horizon_sweep": {"values": "parameters", "mount": "model"},
+    "mounts.pointing_budget": {"mount": "model", "rate": "velocity"},
+    "mounts.track_pass": {"mount": "model"},
+    "parallel.calibrate": {"source": "model"},
+    "parallel.chart": {"values": "parameters", "source": "model", "start": "initial"},
+    "parallel.connect_poses": {"robot": "model", "most": "max_nodes"},
+    "parallel.find_assemblies": {"values": "parameters", "robot": "model"},
+    "parallel.pose_budget": {"source": "model"},
+    "parallel.pose_sensitivity": {"source": "model"},
+    "parallel.prove_pose": {"robot": "model"},
+    "parallel.prove_regular": {"robot": "model", "seconds": "timeout"},
+    "parallel.sample_poses": {"source": "model"},
+    "parallel.singular_loci": {"robot": "model"},
+    "parallel.singularity": {"robot": "model"},
+    "parallel.stiffness": {"source": "model"},
+    "reactions": {"mechanism": "model", "values": "parameters"},
+    "simulate": {"mechanism": "model", "values": "parameters"},
+    "simulate_batch": {"values": "parameters", "numbers": "run_ids"},
+    "sizing.require": {"robot": "model"},
+    "sizing.screen": {"robot": "model"},
+    "sizing.worst_pose": {"robot": "model"},
+    "sweep": {"values": "parameters", "together": "zip"},
+}
+"""Old keyword arguments of public functions and classes, and the new ones."""
+
+METHODS: dict[str, str] = {
+    "Mechanism.set_values": "set_parameters",
+    "Mechanism.with_values": "with_parameters",
+}
+"""Old names of methods, and the new ones."""
+
+
 _PATHS = {"elements.drives": "drives", "robots.identification": "identification"}
 
 
@@ -275,3 +338,44 @@ def renamed(package: str, name: str) -> Any:
         stacklevel=3,
     )
     return named(f"linkwright.{module}:{last}" if module else f"linkwright:{last}")
+
+
+def renamed_keywords(
+    function: Callable[..., Any], given: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return keywords by their new names, with a warning for each old one; None without one."""
+    own = function.__qualname__.removesuffix(".__init__")
+    last = own.rpartition(".")[2]
+    tables = (
+        t for key, t in KEYWORDS.items() if key.rpartition(".")[2] == last and t.keys() & given
+    )
+    new = next((t for t in tables), {})
+    if not new or {new.get(name) for name in given} & given.keys():
+        return None
+    for old in new.keys() & given.keys():
+        warnings.warn(
+            f"{old}= of {own} is now {new[old]}=; the next release drops the old name",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+    return {new.get(name, name): value for name, value in given.items()}
+
+
+def renamed_method(kind: type, name: str) -> str:
+    """Return the new name of a method, with a warning, or nothing."""
+    new = next(
+        (
+            METHODS[f"{c.__name__}.{name}"]
+            for c in kind.__mro__
+            if f"{c.__name__}.{name}" in METHODS
+        ),
+        "",
+    )
+    if new:
+        warnings.warn(
+            f"{kind.__name__}.{name} is now {kind.__name__}.{new}; "
+            "the next release drops the old name",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+    return new

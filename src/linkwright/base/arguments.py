@@ -47,19 +47,32 @@ def worded(function: Function) -> Function:
     Traceback (most recent call last):
     linkwright.InputError: x of half is 'much', which is not a number
     """
-    raw, refused = RAW, refusal
+    raw, refused, old_keywords = RAW, refusal, _renamed
+    any_keyword = bool(function.__code__.co_flags & inspect.CO_VARKEYWORDS)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if any_keyword and kwargs:
+            kwargs = old_keywords(function, kwargs) or kwargs
         try:
             return function(*args, **kwargs)
         except raw as error:
+            if kwargs and isinstance(error, TypeError) and "keyword" in str(error):
+                renamed = old_keywords(function, kwargs)
+                if renamed is not None:
+                    return call(*args, **renamed)
             found = refused(function, args, kwargs)
             if found is None:
                 raise
             raise found from error
 
     return at_home(call, function)
+
+
+def _renamed(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any] | None:
+    from linkwright.base.aliases import renamed_keywords
+
+    return renamed_keywords(function, given)
 
 
 class FixedError(InputError, AttributeError):

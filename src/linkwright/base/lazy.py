@@ -100,6 +100,10 @@ def guide(self: object, name: str) -> Any:
     kind = type(self)
     if hasattr(kind, name):  # a property raised it: let it say why
         return object.__getattribute__(self, name)
+    from linkwright.base.aliases import renamed_method
+
+    if new := "" if name.startswith("_") else renamed_method(kind, name):
+        return getattr(self, new)
     known = [each for each in dir(kind) if not each.startswith("_")]
     raise NoAttribute(f"{kind.__name__!r} object", name, known)
 
@@ -123,12 +127,13 @@ def attach(
         if home is None:
             if Path(file).with_name(name).joinpath("__init__.pyi").exists():  # a room in this one
                 return import_module(f"{package}.{name}")
-            from linkwright.base.aliases import renamed
+            if not name.startswith("_"):
+                from linkwright.base.aliases import renamed
 
-            value = renamed(package, name)
-            if value is not None:
-                setattr(module, name, value)
-                return value
+                value = renamed(package, name)
+                if value is not None:
+                    setattr(module, name, value)
+                    return value
             raise NoAttribute(f"module {package!r}", name, homes)
         if home == package:
             with importing:

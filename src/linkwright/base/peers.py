@@ -273,8 +273,7 @@ KEYWORDS: dict[str, str] = {
     "reltol": "tolerance",
     "atol": "absolute",
     "abstol": "absolute",
-    "params": "values",
-    "parameters": "values",
+    "params": "parameters",
     "random_state": "seed",
 }
 """Keyword arguments of other tools, and those here."""

@@ -102,7 +102,7 @@ class WhiteNoise(Block):
     ) -> None:
         super().__init__(name, rate=rate, doc="white noise")
         sigma = self.parameter(
-            "deviation", deviation, unit=unit, doc="standard deviation", least=0.0
+            "deviation", deviation, unit=unit, doc="standard deviation", lower=0.0
         )
         center = self.parameter("mean", mean, unit=unit, doc="mean")
         self.output("y", center + sigma * self.noise("stream"), unit=unit)

@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from linkwright.algebra import PI, Expr, cos, evaluate, exp, free_symbols, log, sqrt, symbol, where
+from linkwright.base.arguments import worded
 from linkwright.blocks.numbers import checked
 from linkwright.blocks.ports import BlockRelation, BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import BlockError, Continuous, Rate, Sampled, Ticks
@@ -131,6 +132,7 @@ class Block(BlockWorkspace):
             raise BlockError(f"the block {self.name!r} has no input or parameter {port!r}")
         self.sources[port] = (block, name)
 
+    @worded
     def parameter(
         self,
         name: str,
@@ -139,8 +141,8 @@ class Block(BlockWorkspace):
         unit: str = "?",
         sign: str = "",
         doc: str = "",
-        least: float = -math.inf,
-        most: float = math.inf,
+        lower: float = -math.inf,
+        upper: float = math.inf,
     ) -> Expr:
         """Return a new parameter.
 
@@ -151,9 +153,9 @@ class Block(BlockWorkspace):
             unit: its unit.
             sign: "positive" or "nonzero" where that is promised.
             doc: what it is.
-            least: the smallest value that makes sense; a smaller one is rejected, here and where a
+            lower: the smallest value that makes sense; a smaller one is rejected, here and where a
                 run gives it another value.
-            most: the greatest.
+            upper: the greatest.
 
         >>> b = Block("b")
         >>> K = b.parameter("K", 10.0, unit="N/m")
@@ -167,7 +169,7 @@ class Block(BlockWorkspace):
         if default is not None:
             number = evaluate(default, self._known_numbers(default, f"{name} of {self.name!r}"))
         made = self._symbol(name, "parameter", unit, sign)
-        blank = Parameter(made, 0.0, unit, doc, least, most, default)
+        blank = Parameter(made, 0.0, unit, doc, lower, upper, default)
         self.parameters[name] = replace(blank, value=blank.checked(number, self.name))
         return made
 

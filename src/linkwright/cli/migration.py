@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from linkwright.base.aliases import NAMES
+from linkwright.base.aliases import KEYWORDS, METHODS, NAMES
 from linkwright.cli.commands import ALIASES, OLD_OPTIONS
 
 _HEAD = """\
@@ -29,7 +29,13 @@ def page() -> str:
         for old, new in members.items()
     }
     commands = {f"linkwright {old}": f"linkwright {new}" for old, new in ALIASES.items()}
-    parts = [_HEAD, _table("Names", public)]
+    public |= {f"lw.{o}": f"lw.{o.rpartition('.')[0]}.{new}" for o, new in METHODS.items()}
+    keywords = {
+        f"lw.{place}({old}=...)": f"{new}="
+        for place, words in KEYWORDS.items()
+        for old, new in words.items()
+    }
+    parts = [_HEAD, _table("Names", public), _table("Keyword arguments", keywords)]
     if homes:
         parts.append(_table("Names that are not public any more, and where they are", homes))
     return "\n".join([*parts, _table("Commands", commands), _table("Options", options)])

@@ -327,7 +327,7 @@ def open_model(
     model = opened(name, trust=trust)
     values = read_settings(settings, model=mechanism_of(model))
     if isinstance(model, Mechanism):
-        model.set_values(values)
+        model.set_parameters(values)
     else:
         model.set(values)
     return model

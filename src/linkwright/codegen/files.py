@@ -22,6 +22,7 @@ from linkwright.backends.llvm.backend import has_fma
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error
 from linkwright.base.files import write_text
+from linkwright.base.results import Result
 from linkwright.codegen.c import c_kernel, c_program
 from linkwright.codegen.content import METHODS, Content, InputItem, make_content, system_of
 from linkwright.codegen.documentation import documentation
@@ -39,7 +40,7 @@ FLAGS = "-std=c99 -O2 -Wall -Wextra -pedantic -ffp-contract=off"
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenProgram:
+class WrittenProgram(Result):
     """What was written: the files, and how to build and run them."""
 
     files: tuple[Path, ...]

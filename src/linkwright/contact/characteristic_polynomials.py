@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from linkwright.algebra import ONE, ZERO, Expr, evaluate_all, free_symbols, symbol, total
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, unknown
+from linkwright.base.results import Result
 from linkwright.control.force.sampled_limits import CONTACT_LAWS, USUAL_ORDERS
 
 __all__ = ["CharacteristicPolynomial", "RouthCondition", "characteristic", "routh_conditions"]
@@ -66,7 +67,7 @@ class RouthCondition:
 
 
 @dataclass(frozen=True, slots=True)
-class CharacteristicPolynomial:
+class CharacteristicPolynomial(Result):
     """The characteristic polynomial of a loop in s, in the usual order of its law.
 
     Args:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import brief
+from linkwright.base.results import Result
 from linkwright.contact.wrist_loops import (
     VERDICTS,
     WristLoop,
@@ -35,7 +36,7 @@ _POINTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ContactMap:
+class ContactMap(Result):
     """What is said of a wrist's loop over two parameters.
 
     Args:
@@ -103,15 +104,16 @@ class ContactMap:
 
         return figure(self)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> Path:
         """Write the picture.
 
         Args:
             path: of the file (.png, .svg, .pdf).
+            replace: whether a file that is there already may be replaced.
         """
         from linkwright.recording.plots import save_figure
 
-        save_figure(path, self.plot())
+        save_figure(path, self.plot(), replace=replace)
         return Path(path)
 
     def table(self) -> list[tuple[str, ...]]:

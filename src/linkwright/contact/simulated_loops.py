@@ -119,7 +119,7 @@ def simulated_verdicts(
     }  # fmt: skip
     found = simulate_batch(
         loop_system(loop), TICKS * loop.T, method="rk4", step=loop.T / steps,
-        initial={"tool": 1.0}, values=values, record=["tool", "law.arm"], every=1,
+        initial={"tool": 1.0}, parameters=values, record=["tool", "law.arm"], every=1,
         threads=threads,
     )  # fmt: skip
     deflections = found.samples[:, :, 0] - found.samples[:, :, 1]

@@ -93,7 +93,7 @@ class ComputedTorque(JointController):
         """Return what is 1 at the instants of the background, 0 at others."""
         self.uneven = "terms of its model are computed at some of its instants only"
         left = self.discrete_state("left", doc="instants until the background is due")
-        hertz = self.parameter("background", background, unit="Hz", sign="positive", least=1e-9)
+        hertz = self.parameter("background", background, unit="Hz", sign="positive", lower=1e-9)
         times = 1 / (hertz * self.period)
         every = floor(times + 0.5)
         self.require(

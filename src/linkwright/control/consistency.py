@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.results import Result
 from linkwright.blocks import BlockError, checked
 
 Array = NDArray[np.float64]
@@ -58,7 +59,7 @@ def inside(values: ArrayLike, freedom: int, level: float = 0.95) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Whiteness:
+class Whiteness(Result):
     """How much values depend on those before them.
 
     Args:

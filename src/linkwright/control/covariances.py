@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import DomainError, nearest, suggestion
 from linkwright.base.reprs import brief
+from linkwright.base.results import Result
 from linkwright.blocks import BlockError
 
 Array = NDArray[np.float64]
@@ -30,7 +31,7 @@ FORMS: tuple[CorrectionForm, ...] = ("joseph", "information", "scalar")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Correction:
+class Correction(Result):
     """An estimate after a measurement.
 
     Args:

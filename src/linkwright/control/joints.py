@@ -156,9 +156,9 @@ def gains(
     """Return parameters of an element, none below zero: one for all joints, or one for each."""
     values = numbers(given, joints, name, least=0.0)
     if isinstance(given, SupportsFloat) and not np.ndim(given):
-        return [element.parameter(name, float(given), least=0.0, sign=sign)] * len(joints)
+        return [element.parameter(name, float(given), lower=0.0, sign=sign)] * len(joints)
     return [
-        element.parameter(f"{name}_{joint.replace('.', '_')}", value, least=0.0, sign=sign)
+        element.parameter(f"{name}_{joint.replace('.', '_')}", value, lower=0.0, sign=sign)
         for joint, value in zip(joints, values, strict=True)
     ]
 

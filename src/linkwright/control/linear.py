@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra.triples import combination
 from linkwright.base.errors import DomainError
 from linkwright.base.reprs import brief
+from linkwright.base.results import Result
 from linkwright.blocks import BlockError, Element, Rate, checked, sampled
 from linkwright.blocks.discretization import held, van_loan
 from linkwright.control.filters import StateSpace, period_of
@@ -93,7 +94,7 @@ class StateModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Gain:
+class Gain(Result):
     """A gain with what comes of it.
 
     Args:

@@ -77,7 +77,7 @@ class NonlinearFilter(FilterBlock):
         self.measurement = covariance_matrix(measurement, m, f"measurement of {name!r}")
         self.covariance = covariance_matrix(covariance, model.states, f"covariance of {name!r}")
         told = "times the covariance of the noise on the states"
-        self._scale = self.parameter("process_scale", 1.0, unit="1", least=0.0, doc=told)
+        self._scale = self.parameter("process_scale", 1.0, unit="1", lower=0.0, doc=told)
         self._p = [self.parameter(p.name, p.value, unit=p.unit) for p in model.parameters]
         memory = remembered_covariance(self, self.covariance)
         x, P, news, expected = self._corrected(list(self._prior), memory)

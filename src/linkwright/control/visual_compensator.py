@@ -65,7 +65,7 @@ class VisualCompensator(Block):
     ) -> None:
         super().__init__(name, rate=rate, doc="visual tracker")
         n = axis_count(axes, name)
-        K = self.parameter("gain", gain, unit="1", least=0.0)
+        K = self.parameter("gain", gain, unit="1", lower=0.0)
         b = self.parameter("zero", zero, unit="1")
         most = tracking_gain_limit(zero, 0)
         if gain >= most:
@@ -111,7 +111,7 @@ def sightings(block: Block, patience: float) -> tuple[Expr, Expr, Expr]:
     >>> list(law.inputs)
     ['seen', 'field']
     """
-    most = block.parameter("patience", patience, unit="1", least=0.0)
+    most = block.parameter("patience", patience, unit="1", lower=0.0)
     seen = block.input("seen", 1.0, unit="1", doc="0 where the target is not seen")
     ticks = block.discrete_state("instants", unit="1", initial=1.0)
     block.update(ticks, ticks + 1)

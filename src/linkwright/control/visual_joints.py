@@ -84,9 +84,9 @@ class ImageLaw(Element):
         self._axis = [
             self.parameter(f"center_{c}", x, unit="1") for c, x in zip("uv", axis, strict=True)
         ]
-        self._gain = self.parameter("gain", gain, unit="1/s", least=0.0)
+        self._gain = self.parameter("gain", gain, unit="1/s", lower=0.0)
         self.require(self._gain * self.period < 2, "or errors grow from instant to instant")
-        self._damping = self.parameter("damping", damping, least=0.0)
+        self._damping = self.parameter("damping", damping, lower=0.0)
         self._missed, self._fresh, self._lost = sightings(self, patience)
         tip = self.position(self.camera)
         self.jacobian = motion_rows(

@@ -87,12 +87,12 @@ class VisualPredictor(Block):
     ) -> None:
         super().__init__(name, rate=rate, doc="visual tracker that predicts")
         n = axis_count(axes, name)
-        self._gain = self.parameter("gain", gain, unit="1", sign="positive", most=1.0)
+        self._gain = self.parameter("gain", gain, unit="1", sign="positive", upper=1.0)
         self._late, self._answer = (
             _whole(x, f"{key} of {name!r}") for key, x in (("readout", readout), ("answer", answer))
         )
         self._spread = checked(noise, f"noise of {name!r}", above=0) ** 2
-        self._shake = self.parameter("acceleration", acceleration, unit="m/s^2", least=0.0)
+        self._shake = self.parameter("acceleration", acceleration, unit="m/s^2", lower=0.0)
         self._first = checked(step, f"step of {name!r}", above=0)
         self._gate = self.parameter("gate", gate, unit="1", sign="positive")
         self._top = None

@@ -108,19 +108,19 @@ class PinholeCamera(Element):
             self._pair("center", [x / 2 for x in shape] if axis is None else axis),
             shape,
         )
-        self._least = self.parameter("least_area", least_area, unit="1", least=0.0)
-        self._noise = self.parameter("noise", noise, unit="1", least=0.0) if noise else None
+        self._least = self.parameter("least_area", least_area, unit="1", lower=0.0)
+        self._noise = self.parameter("noise", noise, unit="1", lower=0.0) if noise else None
         checked(noise, f"noise of {name!r}", least=0)
         self._area_noise = None
         checked(area_noise, f"area_noise of {name!r}", least=0)
         if area_noise:
-            self._area_noise = self.parameter("area_noise", area_noise, unit="1", least=0.0)
+            self._area_noise = self.parameter("area_noise", area_noise, unit="1", lower=0.0)
         skip = self.input("skip", unit="1", doc="not zero where a field is lost")
         n = len(self.targets)
         self._hidden = self.input_vector("occluded", n, unit="1", doc="not zero where hidden")
         lost = where(skip, 1, 0)
         if checked(skipped, f"skipped of {name!r}", least=0, most=1):
-            share = self.parameter("skipped", skipped, unit="1", least=0.0, most=1.0)
+            share = self.parameter("skipped", skipped, unit="1", lower=0.0, upper=1.0)
             lost = where((lost > 0) | (self.uniform("skipping") < share), 1, 0)
         self._fields(lost)
 
@@ -134,7 +134,7 @@ class PinholeCamera(Element):
     ) -> tuple[Expr, Expr]:
         sign = "positive" if least > 0 else ""
         x, y = (
-            self.parameter(f"{key}_{end}", value, unit="1", sign=sign, least=least)
+            self.parameter(f"{key}_{end}", value, unit="1", sign=sign, lower=least)
             for end, value in zip("uv", values, strict=True)
         )
         return x, y

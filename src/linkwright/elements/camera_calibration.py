@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 from linkwright.blocks import checked
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class PixelScale:
+class PixelScale(Result):
     """Width and height of a pixel at the unit of distance.
 
     Args:

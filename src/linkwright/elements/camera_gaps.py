@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 
 
 class _Recorded(Protocol):
@@ -22,7 +23,7 @@ class _Recorded(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ViewGap:
+class ViewGap(Result):
     """A time in which a target was not seen.
 
     Args:
@@ -39,6 +40,10 @@ class ViewGap:
     target: int
     start: float
     end: float
+    _units = (
+        ("start", "s"),
+        ("end", "s"),
+    )
 
     def __str__(self) -> str:
         return (

@@ -16,12 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 from linkwright.blocks import checked
 
 
 @dataclass(frozen=True, slots=True)
-class PictureRegion:
+class PictureRegion(Result):
     """A region of a binary picture. Pixel 0 reaches from 0 to 1, so that its middle is at 0.5.
 
     Args:
@@ -42,10 +44,16 @@ class PictureRegion:
     variance: tuple[float, float, float]
     box: tuple[float, float, float, float]
     cut: bool
+    _units = (
+        ("area", "pixels"),
+        ("u", "pixels"),
+        ("variance", "pixels^2"),
+    )
 
 
+@worded
 def find_regions(
-    picture: ArrayLike, *, parity: int | None = None, diagonal: bool = False, least: float = 1.0
+    picture: ArrayLike, *, parity: int | None = None, diagonal: bool = False, min_area: float = 1.0
 ) -> tuple[PictureRegion, ...]:
     """Return the regions of a binary picture, the largest first.
 
@@ -53,7 +61,7 @@ def find_regions(
         picture: a row for each line; what is not zero belongs to a region.
         parity: where it is a field: 0 for one of even lines, 1 for one of odd lines.
         diagonal: whether pixels that touch at a corner belong together.
-        least: area below which a region is left out, pixels.
+        min_area: area below which a region is left out, pixels.
 
     >>> found = find_regions([[1, 1, 0, 0], [1, 1, 0, 1]])
     >>> [(region.area, region.u, region.v) for region in found]
@@ -71,7 +79,7 @@ def find_regions(
         raise InputError(
             f"parity is {parity!r}", remedy="give 0, 1, or nothing for a whole picture"
         )
-    smallest = checked(least, "least", least=0)
+    smallest = checked(min_area, "min_area", least=0)
     row, start, stop = _runs(given)
     if not len(row):
         return ()

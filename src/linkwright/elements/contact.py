@@ -92,11 +92,11 @@ class Contact(Element):
         self.surface = surface = surface_of(surface)
         self._events = events
         stiff, damp = "N/m", "N*s/m"
-        self._k = self.parameter("stiffness", stiffness, unit=stiff, least=0.0)
-        self._b = self.parameter("damping", damping, unit=damp, least=0.0)
+        self._k = self.parameter("stiffness", stiffness, unit=stiff, lower=0.0)
+        self._b = self.parameter("damping", damping, unit=damp, lower=0.0)
         self._a: Expr | None = None
         if dissipation:
-            self._a = self.parameter("dissipation", dissipation, unit="s/m", least=0.0)
+            self._a = self.parameter("dissipation", dissipation, unit="s/m", lower=0.0)
         self._sticks = static is not None
         sticking = {
             "dynamic": dynamic, "tangential": tangential, "tangential_damping": tangential_damping
@@ -109,15 +109,15 @@ class Contact(Element):
                 )
         checked(viscous, f"viscous of {name!r}", least=0)
         if static is None:
-            self._viscous = self.parameter("viscous", viscous, unit=damp, least=0.0)
+            self._viscous = self.parameter("viscous", viscous, unit=damp, lower=0.0)
         else:
-            self._cs = self.parameter("static", static, unit="1", least=0.0)
+            self._cs = self.parameter("static", static, unit="1", lower=0.0)
             slips = self._cs if dynamic is None else dynamic
-            self._cd = self.parameter("dynamic", slips, unit="1", least=0.0)
+            self._cd = self.parameter("dynamic", slips, unit="1", lower=0.0)
             kc = self._k if tangential is None else tangential
-            self._kc = self.parameter("tangential", kc, unit=stiff, least=0.0)
+            self._kc = self.parameter("tangential", kc, unit=stiff, lower=0.0)
             bc = 2 * sqrt(self._kc) if tangential_damping is None else tangential_damping
-            self._bc = self.parameter("tangential_damping", bc, unit=damp, least=0.0)
+            self._bc = self.parameter("tangential_damping", bc, unit=damp, lower=0.0)
             self._stick_speed = self.parameter(
                 "stick_speed", stick_speed, unit="m/s", sign="positive"
             )

@@ -43,9 +43,9 @@ class Drag(Element):
         name: str = "drag",
     ) -> None:
         super().__init__(name, mechanism, doc="drag through air or water")
-        c = self.parameter("coefficient", coefficient, unit="1", least=0.0)
-        area_ = self.parameter("area", area, unit="m^2", least=0.0)
-        rho = self.parameter("density", density, unit="kg/m^3", least=0.0)
+        c = self.parameter("coefficient", coefficient, unit="1", lower=0.0)
+        area_ = self.parameter("area", area, unit="m^2", lower=0.0)
+        rho = self.parameter("density", density, unit="kg/m^3", lower=0.0)
         air = checked_all(wind, f"the wind of {name!r}", count=3)
         fast = "m/s"
         blow = [self.input(f"wind_{a}", v, unit=fast) for a, v in zip("xyz", air, strict=True)]

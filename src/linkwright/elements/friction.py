@@ -47,8 +47,8 @@ class Friction(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="dry and viscous friction of a joint")
         unit, load = units_of(self, coordinate)
-        dry = self.parameter("coulomb", coulomb, unit=load, least=0.0)
-        b = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}", least=0.0)
+        dry = self.parameter("coulomb", coulomb, unit=load, lower=0.0)
+        b = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}", lower=0.0)
         q, u = motion_of(self, coordinate)
         sense = sign(u)
         if smoothing is not None:
@@ -56,7 +56,7 @@ class Friction(Element):
             sense = u / sqrt(u**2 + e**2)
         level: Expr = dry
         if static is not None:
-            breakaway = self.parameter("static", static, unit=load, least=0.0)
+            breakaway = self.parameter("static", static, unit=load, lower=0.0)
             self.require(dry <= breakaway)
             us = self.parameter("stribeck", stribeck, unit=f"{unit}/s", sign="positive")
             level = dry + (breakaway - dry) * exp(-((u / us) ** 2))
@@ -103,8 +103,8 @@ class LuGre(Element):
         super().__init__(name, mechanism, doc="friction by bristles in a joint")
         unit, load = units_of(self, coordinate)
         s0 = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}", sign="positive")
-        s1 = self.parameter("damping", damping, unit=f"{load}*s/{unit}", least=0.0)
-        s2 = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}", least=0.0)
+        s1 = self.parameter("damping", damping, unit=f"{load}*s/{unit}", lower=0.0)
+        s2 = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}", lower=0.0)
         dry = self.parameter("coulomb", coulomb, unit=load, sign="positive")
         breakaway = self.parameter("static", static, unit=load, sign="positive")
         self.require(dry <= breakaway)

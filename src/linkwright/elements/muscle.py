@@ -53,7 +53,7 @@ class Muscle(Element):
         if len(points) < 2:
             raise BlockError(f"the muscle {name!r} has {len(points)} points, and needs two")
         path = [self.point_at(p) for p in points]
-        most = self.parameter("strength", strength, unit="N", least=0.0)
+        most = self.parameter("strength", strength, unit="N", lower=0.0)
         act = self.input("activation", activation, unit="1")
         self.require(act >= 0, "it pulls")
         whole: list[Expr] = []

@@ -89,14 +89,14 @@ class RoundContact(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="contact of round bodies")
         _refuse_shapes(name, first, second)
-        self._k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
-        self._b = self.parameter("damping", damping, unit="N*s/m", least=0.0)
-        self._a = self.parameter("dissipation", dissipation, unit="s/m", least=0.0)
-        self._mu = self.parameter("friction", friction, unit="1", least=0.0)
+        self._k = self.parameter("stiffness", stiffness, unit="N/m", lower=0.0)
+        self._b = self.parameter("damping", damping, unit="N*s/m", lower=0.0)
+        self._a = self.parameter("dissipation", dissipation, unit="s/m", lower=0.0)
+        self._mu = self.parameter("friction", friction, unit="1", lower=0.0)
         self._creep = self.parameter("creep", creep, unit="m/s", sign="positive")
         self._rolling: Expr | None = None
         if rolling:
-            self._rolling = self.parameter("rolling", rolling, unit="m", least=0.0)
+            self._rolling = self.parameter("rolling", rolling, unit="m", lower=0.0)
         on, under = self._carrier(first), self._carrier(second)
         self._bodies = on.body, under.body
         if self._bodies[0] is self._bodies[1]:

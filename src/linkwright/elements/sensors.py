@@ -178,7 +178,7 @@ def show(
 ) -> list[Expr]:
     """Add and return the outputs of a sensor with three axes, with bias and noise, if any."""
     off = element.parameter(f"{kind}_bias", bias, unit=unit)
-    sigma = element.parameter(f"{kind}_noise", noise, unit=unit, least=0.0) if noise else None
+    sigma = element.parameter(f"{kind}_noise", noise, unit=unit, lower=0.0) if noise else None
     shown = []
     for axis, part in zip("xyz", parts, strict=True):
         value = part + off

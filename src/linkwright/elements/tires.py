@@ -158,13 +158,13 @@ class Tire(Element):
         if self.wheel is not None:
             moment = -tread * self._value("longitudinal")
             if rolling_resistance:
-                part = self.parameter("rolling_resistance", rolling_resistance, least=0.0)
+                part = self.parameter("rolling_resistance", rolling_resistance, lower=0.0)
                 moment = moment - tread * part * weight * rim / sqrt(rim**2 + crawl**2)
             self._turn_wheel(point, left, spin, moment)
             if on_wheel:
                 self.moment("tilt_moment", tread * lateral, on=point.body, about=forward)
         if trail:
-            behind = self.parameter("trail", trail, unit="m", least=0.0)
+            behind = self.parameter("trail", trail, unit="m", lower=0.0)
             half = self.parameter("trail_slip", trail_slip, unit="rad", sign="positive")
             arm = behind / sqrt(1 + 3 * (angle / half) ** 2)
             self.moment("aligning", -arm * lateral, on=point.body, about=forward.cross(left))

@@ -24,6 +24,7 @@ from linkwright.algebra.triples import cross
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, ShapeError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.blocks import Block, BlockError, Element, Location, checked
 from linkwright.blocks.numbers import checked_all
 
@@ -38,7 +39,7 @@ _SEEN = 1e-6
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class ToolWeight:
+class ToolWeight(Result):
     """A tool's weight and its sensor's bias, found from still poses.
 
     Args:
@@ -62,6 +63,10 @@ class ToolWeight:
     residual: float
     unseen: tuple[str, ...]
     covariance: Array | None = field(default=None, repr=False)
+    _units = (
+        ("mass", "kg"),
+        ("center", "m"),
+    )
 
 
 @worded
@@ -177,7 +182,7 @@ class WeightCompensation(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="a wrench less the tool's weight and the bias")
         frame = self.point_at(flange)
-        weight = self.parameter("mass", checked(mass, f"mass of {name!r}"), unit="kg", least=0)
+        weight = self.parameter("mass", checked(mass, f"mass of {name!r}"), unit="kg", lower=0)
         places = checked_all(center, f"center of {name!r}", count=3)
         zeros = checked_all(bias, f"bias of {name!r}", count=6)
         lever = [

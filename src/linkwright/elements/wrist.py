@@ -107,7 +107,7 @@ class CompliantWrist(Element):
                         value,
                         unit=unit,
                         sign="positive" if sound else "",
-                        least=0.0,
+                        lower=0.0,
                         doc=f"{kind} of direction {axis}",
                     )
                     for axis, value, unit in zip(AXES, values, texts, strict=True)

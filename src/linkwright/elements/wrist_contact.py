@@ -67,9 +67,9 @@ class WristContact(Element):
                 f"the wrist of {name!r} is not a massless CompliantWrist",
                 remedy="give massless=True to the wrist, or use Contact for a tool with mass",
             )
-        k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
-        b = self.parameter("damping", damping, unit="N*s/m", least=0.0)
-        a = self.parameter("dissipation", dissipation, unit="s/m", least=0.0)
+        k = self.parameter("stiffness", stiffness, unit="N/m", lower=0.0)
+        b = self.parameter("damping", damping, unit="N*s/m", lower=0.0)
+        a = self.parameter("dissipation", dissipation, unit="s/m", lower=0.0)
         ports = {}
         for port, words in (
             ("deflection", "of the tool, flange's axes"),

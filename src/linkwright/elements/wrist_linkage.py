@@ -158,17 +158,17 @@ class WristLinkage:
         return np.concatenate([moved, rotation_vectors(turned)])
 
     @worded
-    def angles(self, deflection: ArrayLike, *, turns: int = 30) -> Array:
+    def angles(self, deflection: ArrayLike, *, max_iterations: int = 30) -> Array:
         """Return what the potentiometers show at a deflection, by closing the loop.
 
         Args:
             deflection: x y z (m) and rx ry rz (rad).
-            turns: steps of Newton's method.
+            max_iterations: steps of Newton's method.
         """
         wanted = _six(deflection, "deflection")
         goal = quaternion_matrix(exponential(wanted[3:]))
         angles: Array = np.zeros(6)
-        for _ in range(turns):
+        for _ in range(max_iterations):
             turned, moved, axes, points = self._moved(angles)
             left = np.concatenate([wanted[:3] - moved, rotation_vectors(goal @ turned.T)])
             scale = np.array([self.size] * 3 + [1.0] * 3)

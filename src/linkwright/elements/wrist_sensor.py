@@ -65,9 +65,9 @@ class WristPotentiometers(Block):
         deflection = self.input_vector("deflection", 6, doc="of the tool, flange's axes: m, rad")
         self.default_source("deflection", wrist, "deflection")
         angles, gap = self._closed(deflection, steps)
-        step = self.parameter("resolution", resolution, unit="rad", least=0.0)
-        sigma = self.parameter("noise", noise, unit="rad", least=0.0)
-        play = self.parameter("backlash", backlash, unit="rad", least=0.0)
+        step = self.parameter("resolution", resolution, unit="rad", lower=0.0)
+        sigma = self.parameter("noise", noise, unit="rad", lower=0.0)
+        play = self.parameter("backlash", backlash, unit="rad", lower=0.0)
         shown = []
         for k, (angle, zero) in enumerate(zip(angles, self.linkage.offsets, strict=True), 1):
             value = self._with_play(k, angle, play) if backlash else angle
@@ -151,7 +151,7 @@ class WristReading(Block):
         values = six_numbers(stiffness, "stiffness", name, sound=True)
         units = ["N/m"] * 3 + ["N*m/rad"] * 3
         gains = [
-            self.parameter(f"stiffness_{axis}", value, unit=unit, sign="positive", least=0.0)
+            self.parameter(f"stiffness_{axis}", value, unit=unit, sign="positive", lower=0.0)
             for axis, value, unit in zip(AXES, values, units, strict=True)
         ]
         angles = self.input_vector("angles", 6, self.linkage.offsets, unit="rad", doc="shown")

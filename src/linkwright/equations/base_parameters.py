@@ -26,6 +26,7 @@ from linkwright.algebra.triples import Matrix
 from linkwright.backends.kernel import compile as compile_program
 from linkwright.base.arguments import worded
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.choices import Choices
 from linkwright.equations.inactive_parameters import slopes_of
 from linkwright.equations.independent_columns import Array, base_of
@@ -43,7 +44,7 @@ _SHARE = 1e-8  # smaller ones of a parameter, in doubles, are rounding errors
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class BaseParameters:
+class BaseParameters(Result):
     """Inertial parameters by what becomes of them, as `body.name`.
 
     The names are m for the mass, mx, my, mz for the first moments and Jxx ... Jzx for the inertia
@@ -75,13 +76,13 @@ class BaseParameters:
 
 
 @worded
-def base_parameters(mechanism: ModelLike) -> BaseParameters:
+def base_parameters(model: ModelLike) -> BaseParameters:
     """Return the base parameters of a mechanism's tree, whatever the values of its inertias.
 
     Bodies without any mass or inertia are taken to have none.
 
     Args:
-        mechanism: a mechanism, a robot, a System, a file or the name of a shipped model, whose
+        model: a mechanism, a robot, a System, a file or the name of a shipped model, whose
             tree is looked at.
 
     >>> m = Mechanism("pendulum")
@@ -94,20 +95,20 @@ def base_parameters(mechanism: ModelLike) -> BaseParameters:
     >>> found.into["bob.m"], found.gathered("rod.my")
     (('rod.mx', 'rod.Jzz'), ('bob.my',))
     """
-    mechanism = mechanism_of(mechanism)
-    kinematics = mechanism.kinematics()
+    model = mechanism_of(model)
+    kinematics = model.kinematics()
     own: dict[Body, Moments] = {}
     parameters: dict[Expr, str] = {}
-    for body in mechanism.depth_first():
+    for body in model.depth_first():
         if own_moments(body).is_nothing:
             continue
-        made = [_unknown(mechanism, f"{body.name}.{name}", parameters) for name in _NAMES]
+        made = [_unknown(model, f"{body.name}.{name}", parameters) for name in _NAMES]
         own[body] = _moments(made)
     rotors = [
-        ZERO if x is ZERO else _unknown(mechanism, f"{s.body.name}.rotor", parameters)
+        ZERO if x is ZERO else _unknown(model, f"{s.body.name}.rotor", parameters)
         for s, x in zip(kinematics.speeds, armature_inertias(kinematics), strict=True)
     ]
-    writer = Writer(mechanism.name)
+    writer = Writer(model.name)
     rates = [kinematics.accelerations[s.symbol] for s in kinematics.speeds]
     plain = Choices(regroup=False)
     forces = inverse(kinematics, writer, rates, plain, own=own, rotors=rotors)

@@ -24,6 +24,7 @@ from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.evaluation import Array, Evaluator, Signals, all_values, quantities
 from linkwright.mechanism import Constraint, Mechanism, ModelLike, Work, mechanism_of
 from linkwright.program import Program
@@ -214,7 +215,7 @@ def rank_of(matrix: Array, rank: float = 1e-7) -> int:
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class Assembly:
+class Assembly(Result):
     """A mechanism put together.
 
     Args:
@@ -258,9 +259,9 @@ def start_coordinates(relations: Relations, given: Mapping[str, float]) -> Array
 
 @worded
 def assemble(
-    mechanism: ModelLike,
+    model: ModelLike,
     initial: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     *,
     time: float = 0.0,
     relations: Relations | None = None,
@@ -268,13 +269,13 @@ def assemble(
     """Return coordinates and speeds that satisfy all constraints.
 
     Args:
-        mechanism: a mechanism, a robot, a System, a file or the name of a shipped model.
+        model: a mechanism, a robot, a System, a file or the name of a shipped model.
         initial: coordinates (rad, m), speeds and extra states by name, over the mechanism's own.
             Those that are given here are held (if there are none, the mechanism's own). Of the
             others those are computed that relations name; where that does not close, all of them;
             where that does not either, as many as there are independent relations, the last ones
             first, and no driven joint if that can be; else all move as little as needed.
-        values: values of parameters by name.
+        parameters: values of parameters by name.
         time: s.
         relations: the numeric constraints, where they are at hand.
 
@@ -286,19 +287,19 @@ def assemble(
     >>> round(assemble(m, {"crank": 0.5}).coordinates["rod"], 6)
     -0.74207
     """
-    mechanism = mechanism_of(mechanism).with_values(values)
-    given = start_values(mechanism, initial)
+    model = mechanism_of(model).with_parameters(parameters)
+    given = start_values(model, initial)
     if relations is None:
-        relations = Relations(mechanism, all_values(mechanism, None))
+        relations = Relations(model, all_values(model, None))
     report: list[str] = []
-    held = set(initial or {}) & mechanism.coordinates.keys() or set(given)
+    held = set(initial or {}) & model.coordinates.keys() or set(given)
     q, residual, computed = _positions(relations, given, held, time, report)
     u = _speeds(relations, given, q, time, report)
     jacobian, _ = relations.speed(q, time)
     rank = rank_of(jacobian)
     mobility = len(relations.speeds) - rank
     report.insert(0, _mobility_in_words(relations, rank, mobility))
-    names = [*(x.name for x in relations.coordinates), *(s.symbol.name for s in mechanism.states)]
+    names = [*(x.name for x in relations.coordinates), *(s.symbol.name for s in model.states)]
     return Assembly(
         dict(zip(names, map(float, q), strict=True)),
         {x.name: float(v) for x, v in zip(relations.speeds, u, strict=True)},

@@ -15,6 +15,7 @@ from linkwright.algebra.triples import NOTHING, Triple, add, apply, cross, dot, 
 from linkwright.base.arguments import worded
 from linkwright.base.energies import ENERGIES
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.bodies import body_terms, geared, own_tensor
 from linkwright.mechanism import Body, Kinematics, Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output
@@ -24,7 +25,7 @@ _HALF = constant(0.5)
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class Energy:
+class Energy(Result):
     """Energies in J, momenta along the ground's axes, power in W.
 
     Args:
@@ -48,11 +49,11 @@ class Energy:
 
 
 @worded
-def energy(mechanism: ModelLike) -> Energy:
+def energy(model: ModelLike) -> Energy:
     """Return energies, momenta and power of a mechanism as expressions.
 
     Args:
-        mechanism: a mechanism, a robot, a file or the name of a shipped model;
+        model: a mechanism, a robot, a file or the name of a shipped model;
             `mechanism.output_all("energies")` records them.
 
     >>> m = Mechanism("ball")
@@ -60,14 +61,14 @@ def energy(mechanism: ModelLike) -> Energy:
     >>> energy(m).kinetic
     0.5*b_dot**2*m
     """
-    mechanism = mechanism_of(mechanism, "energy")
-    kinematics = mechanism.kinematics()
+    model = mechanism_of(model, "energy")
+    kinematics = model.kinematics()
     terms = body_terms(kinematics)
     kinetic = [_HALF * (inertia * u * u) for inertia, u in geared(kinematics)]
-    gravity = mechanism.gravity_vector.components(mechanism.ground.frame)
+    gravity = model.gravity_vector.components(model.ground.frame)
     potential: list[Expr] = []
     carried: dict[Body, tuple[Triple, Triple, Expr, Triple]] = {}
-    for body in reversed(mechanism.depth_first()):
+    for body in reversed(model.depth_first()):
         own, m, c = terms[body], body.inertia.mass, body.inertia.center
         center_velocity = add(own.velocity, cross(own.omega, c))
         push = times(m, center_velocity)
@@ -90,7 +91,7 @@ def energy(mechanism: ModelLike) -> Energy:
             old[2] + mass,
             add(old[3], first_above),
         )
-    everything = carried.get(mechanism.ground, (NOTHING, NOTHING, ZERO, NOTHING))
+    everything = carried.get(model.ground, (NOTHING, NOTHING, ZERO, NOTHING))
     potential.append(-dot(gravity, everything[3]))
     return Energy(
         total(kinetic), total(potential), everything[0], everything[1], _power(kinematics)

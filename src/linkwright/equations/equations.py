@@ -131,14 +131,15 @@ class Equations:
         """Return the same equations with other intermediate results."""
         return replace(self, statements=tuple(statements))
 
+    @worded
     def program(
-        self, *, outputs: bool = True, values: Mapping[str, float] | None = None
+        self, *, outputs: bool = True, parameters: Mapping[str, float] | None = None
     ) -> Program:
         """Return the Program that computes q', u' and, in its output stage, the outputs.
 
         Args:
             outputs: include the mechanism's outputs.
-            values: numbers to fold in for parameters, which are then no inputs any more.
+            parameters: numbers to fold in for parameters, which are then no inputs any more.
         """
         roots = [*self.rates, *self.state_rates, *self.accelerations]
         shown = list(self.outputs) if outputs else []
@@ -147,7 +148,7 @@ class Equations:
             {"q_dot": [*self.rates, *self.state_rates], "u_dot": list(self.accelerations)},
             {"y": shown} if shown else {},
             roots + shown,
-            values,
+            parameters,
         )
 
     def inverse_dynamics_program(self) -> Program:
@@ -198,13 +199,14 @@ class Equations:
 
         return f"Equations({self.mechanism.name!r}: {summary(self)}; {self.formulation})"
 
+    @worded
     def assemble(
         self,
         name: str,
         results: Mapping[str, Sequence[object]],
         auxiliary: Mapping[str, Sequence[object]],
         roots: Sequence[Expr],
-        values: Mapping[str, float] | None = None,
+        parameters: Mapping[str, float] | None = None,
         more: Mapping[str, Sequence[Expr]] | None = None,
     ) -> Program:
         """Return a Program with the usual inputs that computes expressions of these equations.
@@ -214,24 +216,24 @@ class Equations:
             results: what it computes, by name.
             auxiliary: the same, for its output stage.
             roots: all expressions in them.
-            values: numbers for parameters, which are then no inputs any more.
+            parameters: numbers for parameters, which are then no inputs any more.
             more: further inputs, after coordinates and speeds.
         """
         m = self.mechanism
         used = self._used(roots)
         statements = [s for s in self.statements if any(x in used for x in s.targets)]
-        numbers = {m.parameters[k]: v for k, v in (values or {}).items()}
+        numbers = {m.parameters[k]: v for k, v in (parameters or {}).items()}
         everything: dict[str, Sequence[object]] = {**results, **auxiliary}
         if numbers:
             statements, everything = folded(statements, everything, numbers)
-        parameters = [p for _, p in sorted(m.parameters.items()) if p in used and p not in numbers]
+        kept = [p for _, p in sorted(m.parameters.items()) if p in used and p not in numbers]
         inputs: dict[str, list[Expr]] = {
             "q": [*self.coordinates, *self.states],
             "u": list(self.speeds),
             **{key: list(entries) for key, entries in (more or {}).items()},
         }
-        if parameters:
-            inputs["p"] = parameters
+        if kept:
+            inputs["p"] = kept
         given = [x for x in m.inputs.values() if x in used]
         if given:
             inputs["w"] = given
@@ -282,24 +284,24 @@ def folded(
 
 @worded
 def derive(
-    mechanism: ModelLike,
+    model: ModelLike,
     formulation: str = "auto",
     *,
     closed_at: Mapping[Expr, float] | None = None,
     dependent: Collection[Expr] | None = None,
-    values: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
     choices: Choices | None = None,
 ) -> Equations:
     """Return the equations of motion of a mechanism.
 
     Args:
-        mechanism: a mechanism, a robot, a file or the name of a shipped model.
+        model: a mechanism, a robot, a file or the name of a shipped model.
         formulation: one of `FORMULATIONS`, "auto" for the one with the fewest operations, or
             "quick" for the smallest that ships, or else one that is derived without a search.
         closed_at: coordinates near which its loops are closed and speeds are chosen; by default
             the mechanism's start values.
         dependent: the speeds that constraints may eliminate; all by default.
-        values: numbers of parameters to choose by, in place of the mechanism's.
+        parameters: numbers of parameters to choose by, in place of the mechanism's.
         choices: for the bodies, with the composite formulation; by default they are searched for.
 
     >>> m = Mechanism("pendulum")
@@ -313,42 +315,38 @@ def derive(
         raise MechanismError(
             f"there is no formulation {formulation!r}; there are auto, {QUICK}, {there}"
         )
-    mechanism = mechanism_of(mechanism, "derive")
-    if current_threshold() <= mechanism.small_order:
-        with terms_kept(mechanism.small_order):
+    model = mechanism_of(model, "derive")
+    if current_threshold() <= model.small_order:
+        with terms_kept(model.small_order):
             return derive(
-                mechanism,
+                model,
                 formulation,
                 closed_at=closed_at,
                 dependent=dependent,
-                values=values,
+                parameters=parameters,
                 choices=choices,
             )
-    kinematics = mechanism.kinematics()
-    if not kinematics.speeds and not mechanism.states:
-        raise MechanismError(f"{mechanism.name!r} has nothing that moves")
-    known = {**mechanism.values, **(values or {})}
-    samples = closed_samples(mechanism, known, closed_at)
-    mechanism = with_exact_rates(mechanism, samples)
-    kinematics = mechanism.kinematics()
+    kinematics = model.kinematics()
+    if not kinematics.speeds and not model.states:
+        raise MechanismError(f"{model.name!r} has nothing that moves")
+    known = {**model.values, **(parameters or {})}
+    samples = closed_samples(model, known, closed_at)
+    model = with_exact_rates(model, samples)
+    kinematics = model.kinematics()
     if isinstance(dependent, str):
         raise InputError("dependent is a collection of speeds, not a text")
     eliminations = choose(kinematics, known, samples, dependent)
     eliminated = sum(e.speed is not None for e in eliminations)
-    start = _start(mechanism, eliminations, known, samples)
+    start = _start(model, eliminations, known, samples)
     if choices is not None:
-        return _derived(mechanism, "composite", start, choices)
+        return _derived(model, "composite", start, choices)
     names = resolved(formulation, kinematics, eliminated)
     try:
-        made = (
-            _derived(mechanism, names[0], start)
-            if len(names) == 1
-            else _best(mechanism, names, start)
-        )
+        made = _derived(model, names[0], start) if len(names) == 1 else _best(model, names, start)
     except Error as error:
         if isinstance(error, LinearError):
-            _derived(mechanism, "kane", start)  # names what moves no mass
-        refuse_unresisted(mechanism, values=known)
+            _derived(model, "kane", start)  # names what moves no mass
+        refuse_unresisted(model, values=known)
         raise
     return with_shipped(made) if formulation == QUICK else made
 

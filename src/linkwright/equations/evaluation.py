@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 def all_values(mechanism: Mechanism, values: Mapping[str, Amount] | None) -> dict[str, float]:
     """Return the mechanism's values with some replaced; an unknown name is an error."""
     known = {**mechanism.parameters, **mechanism.inputs}
-    given = mechanism.amounts(values, "values")
+    given = mechanism.amounts(values, "parameters")
     for name in given:
         if name not in known:
             mechanism.unknown(name, known, "parameter")

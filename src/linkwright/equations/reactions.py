@@ -37,6 +37,7 @@ from linkwright.algebra.triples import (
 )
 from linkwright.base.arguments import worded
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
 from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import choose, nonzero_rows, sampled_rows
@@ -63,7 +64,7 @@ _NONE: Wrench = (NOTHING, NOTHING)
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class Reactions:
+class Reactions(Result):
     """What joints and constraints do.
 
     Args:
@@ -84,12 +85,12 @@ class Reactions:
 
 
 @worded
-def reactions(mechanism: ModelLike, values: Mapping[str, float] | None = None) -> Reactions:
+def reactions(model: ModelLike, parameters: Mapping[str, float] | None = None) -> Reactions:
     """Return the forces in all joints and constraints as expressions.
 
     Args:
-        mechanism: a mechanism, a robot, a file or the name of a shipped model.
-        values: numbers of parameters to choose speeds by, beside the mechanism's.
+        model: a mechanism, a robot, a file or the name of a shipped model.
+        parameters: numbers of parameters to choose speeds by, beside the mechanism's.
 
     >>> m = Mechanism("hanging")
     >>> b = m.body("b", rotate="z", mass="m", inertia=0)
@@ -97,15 +98,15 @@ def reactions(mechanism: ModelLike, values: Mapping[str, float] | None = None) -
     >>> reactions(m).joints[b][0]
     (0, 0, 9.81*m)
     """
-    mechanism = mechanism_of(mechanism, "reactions")
-    known = {**mechanism.values, **(values or {})}
-    samples = closed_samples(mechanism, known, None)
-    mechanism = with_exact_rates(mechanism, samples)
-    kinematics = mechanism.kinematics()
+    model = mechanism_of(model, "reactions")
+    known = {**model.values, **(parameters or {})}
+    samples = closed_samples(model, known, None)
+    model = with_exact_rates(model, samples)
+    kinematics = model.kinematics()
     chosen = choose(kinematics, known, samples)
     terms = body_terms(kinematics)
-    pushes = _loads(mechanism, terms)
-    needed = _balance(mechanism, terms, pushes)
+    pushes = _loads(model, terms)
+    needed = _balance(model, terms, pushes)
     active = [(e.constraint, e.speed) for e in chosen if e.speed is not None]
     found = _multipliers(kinematics, active, _joint_forces(kinematics, needed), known, samples)
     multipliers: dict[str, Expr | None] = {e.constraint.name: None for e in chosen}
@@ -115,7 +116,7 @@ def reactions(mechanism: ModelLike, values: Mapping[str, float] | None = None) -
             for point, sign in ((work.point, 1), (work.reaction, -1)):
                 force = work.direction * (value * sign)
                 _push(pushes, terms, point, force, turns=work.turns)
-    joints = _balance(mechanism, terms, pushes) if active else needed
+    joints = _balance(model, terms, pushes) if active else needed
     return Reactions(joints, multipliers)
 
 

@@ -22,6 +22,7 @@ from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.closure import Relations, assemble, least_norm, start_values
 from linkwright.equations.evaluation import Array, Evaluator, all_values, quantities
 from linkwright.equations.redundant import RedundantDynamics, split_motion, tree_parts
@@ -37,7 +38,7 @@ _FALL = 0.2
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class Equilibrium:
+class Equilibrium(Result):
     """A configuration at rest.
 
     Args:
@@ -55,6 +56,7 @@ class Equilibrium:
     squares: tuple[float, ...]
     stable: bool | None
     iterations: int
+    _units = (("squares", "1/s^2"),)
 
 
 def balance_program(mechanism: Mechanism) -> Program:
@@ -88,18 +90,18 @@ def balance_program(mechanism: Mechanism) -> Program:
 
 @worded
 def equilibrium(
-    mechanism: ModelLike,
+    model: ModelLike,
     initial: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     *,
     time: float = 0.0,
 ) -> Equilibrium:
     """Return a configuration in which the mechanism stays at rest.
 
     Args:
-        mechanism: a mechanism, a robot, a file or the name of a shipped model.
+        model: a mechanism, a robot, a file or the name of a shipped model.
         initial: coordinates to start from, over the mechanism's own; the result is near them.
-        values: values of parameters by name.
+        parameters: values of parameters by name.
         time: at which functions of time are taken, s.
 
     >>> m = Mechanism("spring")
@@ -109,22 +111,22 @@ def equilibrium(
     >>> round(equilibrium(m).coordinates["b"], 4)
     -0.1962
     """
-    mechanism = mechanism_of(mechanism, "equilibrium")
-    numbers = all_values(mechanism, values)
-    refuse_negative(mechanism, numbers)
-    relations = Relations(mechanism, numbers)
-    start_values(mechanism, initial)
-    given = mechanism.amounts(initial, "initial")
-    coordinates = {k: v for k, v in given.items() if k in mechanism.coordinates}
-    start = assemble(mechanism, coordinates, values, time=time, relations=relations)
-    problem = _Balance(mechanism, relations, numbers, time)
+    model = mechanism_of(model, "equilibrium")
+    numbers = all_values(model, parameters)
+    refuse_negative(model, numbers)
+    relations = Relations(model, numbers)
+    start_values(model, initial)
+    given = model.amounts(initial, "initial")
+    coordinates = {k: v for k, v in given.items() if k in model.coordinates}
+    start = assemble(model, coordinates, parameters, time=time, relations=relations)
+    problem = _Balance(model, relations, numbers, time)
     q = np.array(list(start.coordinates.values()))
     q, forces, iterations = problem.found(q)
     squares, outputs = problem.about(q)
     return Equilibrium(
         dict(zip(start.coordinates, map(float, q), strict=True)),
-        {c.name: float(x) for c, x in zip(mechanism.constraints, forces, strict=True)},
-        {o.name: float(y) for o, y in zip(mechanism.outputs, outputs, strict=True)},
+        {c.name: float(x) for c, x in zip(model.constraints, forces, strict=True)},
+        {o.name: float(y) for o, y in zip(model.outputs, outputs, strict=True)},
         squares,
         None if not squares else min(squares) > -1e-9 * max(abs(s) for s in squares),
         iterations,

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.base.checks import checked
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import brief
+from linkwright.base.results import Result
 from linkwright.grasp.contacts import FingerContact
 
 __all__ = ["Grasp"]
@@ -35,7 +36,7 @@ PLANE = (0, 1, 5)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grasp:
+class Grasp(Result):
     """Fingers on an object.
 
     Args:

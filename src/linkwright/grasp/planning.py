@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 from linkwright.grasp.contacts import FingerContact
 from linkwright.grasp.grasps import Grasp
 from linkwright.grasp.objects import GraspObject
@@ -30,7 +31,7 @@ _APART = 0.05  # of the object's reach: fingers of a grasp, and grasps of a list
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlannedGrasps:
+class PlannedGrasps(Result):
     """Grasps of an object, the best first.
 
     Args:

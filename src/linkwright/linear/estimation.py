@@ -47,7 +47,7 @@ def kalman(
     initial: Mapping[str, float] | None = None,
     covariance: Weights | Mapping[str, float] = 100.0,
     at: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     steps: int = 2,
     truth: bool = False,
     likelihood: bool = False,
@@ -70,7 +70,7 @@ def kalman(
         initial: the estimate at the start, by name; where the System starts by default.
         covariance: of its error: one number, a diagonal, a matrix, or variances by name (others 0).
         at: where the System starts, by name; the linear model is taken there.
-        values: values of parameters and inputs, by name.
+        parameters: values of parameters and inputs, by name.
         steps: of the integration in a period, for "extended" and "unscented".
         truth: whether to have a port `truth` and a channel `nees`.
         likelihood: whether "extended" and "unscented" have a channel with the logarithm of the
@@ -99,7 +99,7 @@ def kalman(
             code="R501",
         )
     own = system_of(system).copy()
-    own.set(values or {})
+    own.set(parameters or {})
     own.set_initial(at or {})
     timed = as_rate(rate)
     if not isinstance(timed, Sampled):

@@ -17,6 +17,7 @@ import cmath
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ from numpy.typing import ArrayLike
 from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error
+from linkwright.base.results import Result, plain
 from linkwright.linear.cuts import INJECTED, Cut, cut, with_input
 from linkwright.linear.linearization import LinearModel, lifted, linearize
 from linkwright.linear.modes import moving_states
@@ -46,7 +48,7 @@ moves the poles of two integrators in a row by the square root of its size."""
 
 
 @dataclass(frozen=True, slots=True)
-class Margins:
+class Margins(Result):
     """How far a loop is from the border of stability.
 
     Args:
@@ -85,9 +87,9 @@ class Margins:
         """The phase margin in degrees."""
         return math.degrees(self.phase)
 
-    def as_dict(self) -> dict[str, float]:
-        """Return the margins by names with units."""
-        return {
+    def as_dict(self) -> dict[str, Any]:
+        """Return the margins by names with units; None for one that is not finite."""
+        found = {
             "gain": self.gain,
             "gain_frequency_rad_s": self.gain_frequency,
             "phase_deg": self.degrees,
@@ -97,8 +99,9 @@ class Margins:
             "modulus": self.modulus,
             "modulus_frequency_rad_s": self.modulus_frequency,
         }
+        return {name: plain(value) for name, value in found.items()}
 
-    def table(self) -> list[tuple[str, str, str, str]]:
+    def table(self) -> list[tuple[str, ...]]:
         """Return heads and rows: each margin, its unit, and the frequency where it is."""
         return [
             ("margin", "value", "unit", "at rad/s"),
@@ -110,7 +113,7 @@ class Margins:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class OpenLoop:
+class OpenLoop(Result):
     """A System cut at a port.
 
     Args:
@@ -227,7 +230,7 @@ def frequency_response(
     frequencies: ArrayLike | None = None,
     *,
     at: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
 ) -> FrequencyResponse:
     """Return the exact response of a System, linearized, from one signal to another.
 
@@ -241,7 +244,7 @@ def frequency_response(
         output: a port, a state, a coordinate, a speed, or a formula of these.
         frequencies: rad/s; by default all that matter.
         at: coordinates (m, rad), speeds and other states of the operating point by name.
-        values: of parameters and inputs by name.
+        parameters: of parameters and inputs by name.
 
     >>> from linkwright import Block, System
     >>> lag = Block("lag")
@@ -251,7 +254,7 @@ def frequency_response(
     >>> frequency_response(s, "lag.u", "lag.y", [0.0, 1.0]).values
     array([1. +0.j , 0.5-0.5j])
     """
-    system = with_numbers(model, at, values)
+    system = with_numbers(model, at, parameters)
     found = linearize(with_input(system, input, [output]))
     return _response(found, input, output, frequencies)
 
@@ -263,7 +266,7 @@ def compliance(
     frequencies: ArrayLike | None = None,
     *,
     at: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
 ) -> FrequencyResponse:
     """Return how a coordinate gives way to a load on it, m/N or rad/(N·m), loops closed.
 
@@ -272,7 +275,7 @@ def compliance(
         joint: the coordinate.
         frequencies: rad/s; by default all that matter.
         at: coordinates (m, rad), speeds and other states of the operating point by name.
-        values: of parameters and inputs by name.
+        parameters: of parameters and inputs by name.
 
     >>> from linkwright import Mechanism
     >>> m = Mechanism("oscillator")
@@ -281,7 +284,7 @@ def compliance(
     >>> float(compliance(m, "b", [0.0]).magnitude[0])
     0.125
     """
-    found = frequency_response(model, joint, joint, frequencies, at=at, values=values)
+    found = frequency_response(model, joint, joint, frequencies, at=at, parameters=parameters)
     assert found.model is not None
     poles = unstable_poles(found.model)
     if poles:
@@ -299,7 +302,7 @@ def cut_loop(
     port: str,
     *,
     at: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
 ) -> OpenLoop:
     """Return the loop of a System that is cut at a port, linearized.
 
@@ -310,7 +313,7 @@ def cut_loop(
         model: a System, or what has one.
         port: an input that something drives, or an output that drives something.
         at: coordinates (m, rad), speeds and other states of the operating point by name.
-        values: of parameters and inputs by name.
+        parameters: of parameters and inputs by name.
 
     >>> from linkwright import Block, System
     >>> lag = Block("lag")
@@ -322,7 +325,7 @@ def cut_loop(
     >>> loop.response([1.0]).values, loop.sensitivity([0.0]).values.round(6)
     (array([2.5-2.5j]), array([0.166667+0.j]))
     """
-    found = cut(with_numbers(model, at, values), port)
+    found = cut(with_numbers(model, at, parameters), port)
     loop = _opened(found)
     level = float(loop.model.level[0])
     if level:  # what goes in is what comes back there, or a limit may be reached

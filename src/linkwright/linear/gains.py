@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, InputError, unknown
+from linkwright.base.results import Result
 from linkwright.blocks import checked
 from linkwright.linear.responses import Array, FrequencyResponse
 from linkwright.linear.tuning import UltimatePoint
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedGains:
+class ProposedGains(Result):
     """Gains of kp (e + 1/ti ∫e + td ė), with where they come from.
 
     Args:
@@ -36,6 +37,10 @@ class ProposedGains:
     td: float = 0.0
     rule: str = ""
     source: str = ""
+    _units = (
+        ("ti", "s"),
+        ("td", "s"),
+    )
 
     @property
     def ki(self) -> float:

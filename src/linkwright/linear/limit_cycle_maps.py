@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, InputError
+from linkwright.base.results import Result
 from linkwright.linear.frequency import with_numbers
 from linkwright.linear.limit_cycles import Gain, LimitCycle, limit_cycles
 from linkwright.mechanism import ModelLike
@@ -23,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LimitCycleMap:
+class LimitCycleMap(Result):
     """The limit cycle at each point of a grid of parameters; NaN where there is none.
 
     Args:
@@ -43,6 +44,7 @@ class LimitCycleMap:
     frequency: Array
     amplitude: Array
     multiplier: Array
+    _units = (("frequency", "rad/s"),)
 
     def __repr__(self) -> str:
         known = int(np.isfinite(self.frequency).sum())
@@ -102,7 +104,7 @@ def limit_cycle_map(
     for place in product(*(range(n) for n in shape)):
         values = {n: float(a[k]) for n, a, k in zip(over, axes, place, strict=True)}
         try:
-            cycles = limit_cycles(system, output, input, gain, values=values)
+            cycles = limit_cycles(system, output, input, gain, parameters=values)
         except Error as error:
             if error.code != "R611":
                 raise

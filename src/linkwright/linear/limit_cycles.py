@@ -19,6 +19,7 @@ from linkwright.algebra import free_symbols
 from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error
+from linkwright.base.results import Result
 from linkwright.linear.cuts import cut
 from linkwright.linear.frequency import with_numbers
 from linkwright.linear.linearization import LinearModel, linearize
@@ -39,7 +40,7 @@ _CONVERGED = 1e-6  # of the size of an orbit
 
 
 @dataclass(frozen=True, slots=True)
-class HarmonicBalance:
+class HarmonicBalance(Result):
     """A limit cycle as harmonic balance predicts it.
 
     Args:
@@ -54,10 +55,11 @@ class HarmonicBalance:
     frequency: float
     amplitude: float
     gain: complex
+    _units = (("frequency", "rad/s"),)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LimitCycle:
+class LimitCycle(Result):
     """A periodic orbit of a System.
 
     Args:
@@ -115,7 +117,7 @@ def harmonic_balance(
     gain: Gain | None = None,
     *,
     at: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     amplitudes: ArrayLike | None = None,
 ) -> list[HarmonicBalance]:
     """Return the limit cycles that harmonic balance predicts, by amplitude.
@@ -127,7 +129,7 @@ def harmonic_balance(
         gain: its describing function, from amplitudes to gains; by default that of what the System
             itself computes there, by integration over a sine.
         at: coordinates (m, rad), speeds and other states of the operating point by name.
-        values: of parameters and inputs by name.
+        parameters: of parameters and inputs by name.
         amplitudes: in which cycles are looked for; by default all that matter.
 
     >>> from linkwright import Block, System
@@ -147,7 +149,9 @@ def harmonic_balance(
     >>> round(balance.frequency, 4), round(balance.gain.real, 4)
     (1.7321, 12.0)
     """
-    return _Parts.of(with_numbers(model, at, values), output, input, gain, amplitudes).balances()
+    return _Parts.of(
+        with_numbers(model, at, parameters), output, input, gain, amplitudes
+    ).balances()
 
 
 @worded
@@ -158,7 +162,7 @@ def limit_cycles(
     gain: Gain | None = None,
     *,
     at: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     amplitudes: ArrayLike | None = None,
 ) -> list[LimitCycle]:
     """Return the limit cycles of a continuous System with one nonlinearity, by amplitude.
@@ -172,7 +176,7 @@ def limit_cycles(
         gain: its describing function, from amplitudes to gains; by default that of what the System
             itself computes there.
         at: coordinates (m, rad), speeds and other states of the operating point by name.
-        values: of parameters and inputs by name.
+        parameters: of parameters and inputs by name.
         amplitudes: in which cycles are looked for; by default all that matter.
 
     >>> from linkwright import Block, System
@@ -191,7 +195,7 @@ def limit_cycles(
     >>> limit_cycles(s, "relay.u", "relay.e")
     [LimitCycle(1.6879 rad/s, amplitude 0.22027, stable)]
     """
-    parts = _Parts.of(with_numbers(model, at, values), output, input, gain, amplitudes)
+    parts = _Parts.of(with_numbers(model, at, parameters), output, input, gain, amplitudes)
     balances = parts.balances()
     if not balances:
         raise Error(

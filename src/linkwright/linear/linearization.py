@@ -37,6 +37,7 @@ from linkwright.base.errors import Error
 from linkwright.base.lazy import guide
 from linkwright.base.optional import extra
 from linkwright.base.reprs import brief
+from linkwright.base.results import Result
 from linkwright.equations.closure import Relations, independent_columns
 from linkwright.equations.poles import refuse_pole
 from linkwright.linear.lifting import counters, every_ticks, over_a_period
@@ -52,7 +53,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class LinearModel:
+class LinearModel(Result):
     """x' = A x + B w, y = C x + D w for small changes about an operating point.
 
     With a period it is a model in discrete time: x[k+1] = A x[k] + B w[k], y[k] = C x[k] + D w[k].
@@ -175,7 +176,7 @@ def linearize(
     model: ModelLike,
     at: Mapping[str, Amount] | None = None,
     *,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     time: float = 0.0,
 ) -> LinearModel:
     """Return the linear model of a mechanism or a System at an operating point.
@@ -187,7 +188,7 @@ def linearize(
         model: a mechanism, a robot, a System, a file, or the name of a shipped model.
         at: coordinates (m, rad), speeds and other states by name; by default the initial values.
             Loops are closed and dependent speeds found from them.
-        values: values of parameters and inputs by name.
+        parameters: values of parameters and inputs by name.
         time: s.
 
     >>> m = Mechanism("oscillator")
@@ -196,14 +197,15 @@ def linearize(
     >>> linearize(m).eigenvalues().round(6) + 0
     array([0.-2.j, 0.+2.j])
     """
-    return linearize_along(model, [at or {}], values=values, times=[time])[0]
+    return linearize_along(model, [at or {}], parameters=parameters, times=[time])[0]
 
 
+@worded
 def linearize_along(
     model: ModelLike,
     states: Sequence[Mapping[str, Amount]],
     *,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     times: Iterable[float] | None = None,
 ) -> list[LinearModel]:
     """Return the linear models at several states, for instance along a motion.
@@ -211,7 +213,7 @@ def linearize_along(
     Args:
         model: as for `linearize`.
         states: coordinates, speeds and other states by name, for each model.
-        values: values of parameters and inputs by name.
+        parameters: values of parameters and inputs by name.
         times: s, one for each; 0 by default.
 
     >>> m = Mechanism("pendulum")
@@ -221,7 +223,7 @@ def linearize_along(
     [0.0, 8.25]
     """
     system = system_of(model).copy()
-    system.set(values or {})
+    system.set(parameters or {})
     slopes = None
     result = []
     for state, time in zip(states, times or [0.0] * len(states), strict=True):
@@ -259,7 +261,7 @@ class _Slopes:
         """Differentiate the phases of a System."""
         known = {*system.mechanism.parameters, *system.mechanism.inputs}
         own = {n: v for n, v in system.values.items() if n in known}
-        refuse_unreal(system.mechanism.with_values(own))
+        refuse_unreal(system.mechanism.with_parameters(own))
         for member in system.members.values():
             if member.block.uneven:
                 raise Error(
@@ -273,7 +275,7 @@ class _Slopes:
                     f"{tick.name!r} is a Python function, and these have no derivative",
                     remedy="put a Block with the same formula into its place",
                 )
-        mechanism = found.mechanism.with_values(own)
+        mechanism = found.mechanism.with_parameters(own)
         return _Slopes(
             found.phases,
             mechanism,

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.results import Result
+
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Result):
     """One eigenvalue, or a pair of conjugates, with its shape.
 
     Args:
@@ -37,6 +39,7 @@ class Mode:
     damping: float
     shape: dict[str, complex]
     stable: bool
+    _units = (("frequency", "rad/s"),)
 
 
 def moving_states(a: Array, tolerance: float = 1e-12) -> list[int]:

@@ -18,6 +18,7 @@ from linkwright.algebra import where
 from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error
+from linkwright.base.results import Result
 from linkwright.blocks import Block, checked
 from linkwright.linear.cuts import INJECTED, RETURNED, cut
 from linkwright.linear.frequency import cut_loop, with_numbers
@@ -30,7 +31,7 @@ _SAMPLES = 400  # of the relay in an expected period
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RelayRun:
+class RelayRun(Result):
     """What a relay in the loop has shown.
 
     Args:
@@ -55,7 +56,7 @@ def relay_experiment(
     rate: float | None = None,
     periods: int = 8,
     at: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
 ) -> RelayRun:
     """Put a relay into the loop of a System and return where it oscillates.
 
@@ -67,7 +68,7 @@ def relay_experiment(
         rate: Hz, of the relay; 400 times the expected frequency by default.
         periods: of the oscillation.
         at: where the run starts: coordinates (m, rad), speeds and other states by name.
-        values: of parameters and inputs by name.
+        parameters: of parameters and inputs by name.
 
     >>> from linkwright import Block, System
     >>> plant = Block("plant")
@@ -85,7 +86,7 @@ def relay_experiment(
     size = checked(amplitude, "amplitude", above=0.0)
     width = checked(hysteresis, "hysteresis", least=0.0)
     count = int(checked(periods, "periods", least=3))
-    loop = cut_loop(model, port, at=at, values=values)
+    loop = cut_loop(model, port, at=at, parameters=parameters)
     expected = measure_margins(loop.response()).gain_frequency
     if not math.isfinite(expected):
         raise Error(
@@ -93,7 +94,7 @@ def relay_experiment(
             remedy="tune it from a sweep: gains_at, best_gains",
         )
     pace = _SAMPLES * expected / (2 * math.pi) if rate is None else checked(rate, "rate", above=0.0)
-    opened = cut(with_numbers(model, at, values), port).system
+    opened = cut(with_numbers(model, at, parameters), port).system
     (into,) = opened.exposed_inputs[INJECTED].symbols
     (back,) = opened.exposed_outputs[RETURNED].values
     made = opened.copy()

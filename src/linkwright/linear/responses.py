@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import Error, InputError
 from linkwright.base.optional import extra
+from linkwright.base.results import Result
 from linkwright.linear.linearization import LinearModel
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ POINTS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FrequencyResponse:
+class FrequencyResponse(Result):
     """Complex gains from one signal to another over frequency.
 
     Args:
@@ -59,6 +60,7 @@ class FrequencyResponse:
     model: LinearModel | None = None
     parts: int = 1
     name: str = ""
+    _units = (("frequencies", "rad/s"),)
 
     def __repr__(self) -> str:
         w = self.frequencies

@@ -32,6 +32,7 @@ from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
 from linkwright.base.files import path_of, write_bytes
+from linkwright.base.results import Result
 from linkwright.equations.equations import derive
 from linkwright.equations.evaluation import Evaluator
 from linkwright.linear.linearization import LinearModel, linearize
@@ -43,7 +44,7 @@ _REGULAR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class SecondOrderModel:
+class SecondOrderModel(Result):
     """M q'' + (C + G) q' + K q = F w about an operating point.
 
     Args:
@@ -133,7 +134,7 @@ def second_order(
     model: ModelLike,
     at: Mapping[str, Amount] | None = None,
     *,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     time: float = 0.0,
 ) -> SecondOrderModel:
     """Return M, C, G, K and F of small motions of a mechanism about an operating point.
@@ -141,7 +142,7 @@ def second_order(
     Args:
         model: a mechanism, a robot, a file, or the name of a shipped model, without members.
         at: coordinates (m, rad) and speeds by name; by default the initial values.
-        values: values of parameters and inputs by name.
+        parameters: values of parameters and inputs by name.
         time: s.
 
     >>> from linkwright.models import load_model
@@ -156,15 +157,15 @@ def second_order(
             f"{system.name!r} has members ({names}), which have no second-order form",
             remedy="give the mechanism alone, or take its A, B, C and D",
         )
-    linear = linearize(model, at, values=values, time=time)
-    return _from(linear, _mass(model, linear, values, time))
+    linear = linearize(model, at, parameters=parameters, time=time)
+    return _from(linear, _mass(model, linear, parameters, time))
 
 
 def _mass(
     model: ModelLike, linear: LinearModel, values: Mapping[str, Amount] | None, time: float
 ) -> tuple[tuple[str, ...], Array]:
     """Return the names of the independent speeds, and their mass matrix at the point."""
-    mechanism = mechanism_of(model).with_values(values)
+    mechanism = mechanism_of(model).with_parameters(values)
     kinematics = mechanism.kinematics()
     speeds = [s.symbol for s in kinematics.speeds]
     known = {q: linear.point[q.name] for q in kinematics.rates if q.name in linear.point}

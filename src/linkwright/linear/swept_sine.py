@@ -50,7 +50,7 @@ def swept_sine(
     settle: float | None = None,
     periods: int = 6,
     at: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     tolerance: float = 1e-9,
 ) -> FrequencyResponse:
     """Return the response of a System as sines of some size measure it, nonlinear as it is.
@@ -66,7 +66,7 @@ def swept_sine(
         settle: time before the output counts, s; by default for the slowest pole to die out.
         periods: over which the output is correlated, at least.
         at: where the runs start: coordinates (m, rad), speeds and other states by name.
-        values: of parameters and inputs by name.
+        parameters: of parameters and inputs by name.
         tolerance: relative error of a step.
 
     >>> from linkwright import Block, System
@@ -85,7 +85,7 @@ def swept_sine(
             remedy="give an amplitude above zero, and 2 periods or more",
             code="R605",
         )
-    system = with_input(with_numbers(model, at, values), input, [output])
+    system = with_input(with_numbers(model, at, parameters), input, [output])
     linear = linearize(system)
     w = checked_frequencies(frequencies, linear.period)
     if w[0] <= 0:
@@ -141,7 +141,7 @@ class _Bench:
             self.system,
             until,
             initial=self._on_the_orbit(w),
-            values={
+            parameters={
                 "sweep.frequency": w,
                 "sweep.begin": until - span,
                 "sweep.span": span,

@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, InputError
 from linkwright.base.reprs import brief
+from linkwright.base.results import Result
 from linkwright.blocks import checked
 from linkwright.linear.frequency import Margins
 from linkwright.linear.responses import Array, FrequencyResponse, checked_frequencies
 
 
 @dataclass(frozen=True, slots=True)
-class StepMeasures:
+class StepMeasures(Result):
     """What is read off a step response.
 
     Args:

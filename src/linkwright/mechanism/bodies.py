@@ -185,7 +185,7 @@ def shape(m: Mechanism, body: Body | str | None, *shapes: Shape) -> None:
 
 def _shape(m: Mechanism, body: str, shape: Shape) -> Shape:
     """Return a shape whose values are expressions, and whose mesh is at hand."""
-    made = shape.with_values(lambda x: m.expr(x, "m"), lambda x: m.expr(x, "rad"))
+    made = shape.with_parameters(lambda x: m.expr(x, "m"), lambda x: m.expr(x, "rad"))
     moving = [x for x in free_symbols(*made.values()) if x.data.role != "parameter"]
     if moving:
         raise MechanismError(

@@ -174,7 +174,7 @@ class Mechanism(Shown):
     nonzero = symbols.nonzero
     defaults = symbols.defaults
     set_initial = symbols.set_initial
-    set_values = symbols.set_values
+    set_parameters = symbols.set_parameters
     when_changed = symbols.when_changed
     known_units = symbols.known_units
     amount = symbols.amount
@@ -278,7 +278,7 @@ class Mechanism(Shown):
 
     frozen = structure.frozen
     fingerprint = structure.fingerprint
-    with_values = structure.with_values
+    with_parameters = structure.with_parameters
     with_loads = structure.with_loads
     with_outputs = structure.with_outputs
     with_parts = structure.with_parts

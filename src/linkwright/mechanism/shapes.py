@@ -129,12 +129,12 @@ class Shape:
         """Its dimensions, m: edges; a radius; a radius and a length."""
         return tuple(getattr(self, name) for name in self.measured)
 
-    def with_values(
+    def with_parameters(
         self, value: Callable[[Any], Any], angle: Callable[[Any], Any] | None = None
     ) -> Self:
         """Return the shape with another value for each that it has, lengths and angles.
 
-        >>> Sphere("R", at=("L", 0, 0)).with_values({"R": 0.1, "L": 2, 0: 0}.get).size
+        >>> Sphere("R", at=("L", 0, 0)).with_parameters({"R": 0.1, "L": 2, 0: 0}.get).size
         (0.1,)
         """
         changed: dict[str, Any] = {

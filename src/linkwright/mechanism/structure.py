@@ -59,7 +59,7 @@ def structure_of(mechanism: Mechanism) -> Structure:
     >>> m = Mechanism("m")
     >>> b = m.body("b", translate="z", mass=1)
     >>> before = structure_of(m)
-    >>> m.set_values({})
+    >>> m.set_parameters({})
     >>> structure_of(m) == before
     True
     >>> m.gravity()
@@ -142,14 +142,14 @@ def frozen(m: Mechanism) -> Mechanism:
     """Return an immutable snapshot, which later changes of the mechanism do not reach.
 
     Its tables cannot be written to, and methods that would change it are rejected.
-    `with_values`, `with_loads` and `with_outputs` give other snapshots; `fingerprint` names its
+    `with_parameters`, `with_loads` and `with_outputs` give other snapshots; `fingerprint` names its
     content.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("m")
     >>> v = m.parameter("v", 5.0)
     >>> before = m.frozen()
-    >>> m.set_values(v=3)
+    >>> m.set_parameters(v=3)
     >>> before.values["v"], before.is_frozen
     (5.0, True)
     """
@@ -172,25 +172,25 @@ def fingerprint(m: Mechanism) -> str:
 
 
 @worded
-def with_values(m: Mechanism, values: Mapping[str, Amount] | None) -> Mechanism:
+def with_parameters(m: Mechanism, parameters: Mapping[str, Amount] | None) -> Mechanism:
     """Return a view with other values; the mechanism stays as it is.
 
     Args:
-        values: value of each parameter or input; initial values that depend on them follow.
+        parameters: value of each parameter or input; initial values that depend on them follow.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("m")
     >>> v = m.parameter("v", 5.0)
     >>> m.set_initial(spin="-v/2")
-    >>> m.with_values({"v": 3}).initial, m.initial
+    >>> m.with_parameters({"v": 3}).initial, m.initial
     ({'spin': -1.5}, {'spin': -2.5})
     """
-    if values is None or not by_name(values, "values"):
+    if parameters is None or not by_name(parameters, "parameters"):
         return m
     view = copy.copy(m)
     view.values, view.initial = dict(m.values), dict(m.initial)
     view.is_frozen = False
-    view.set_values(values)
+    view.set_parameters(parameters)
     return _sealed(view, m.is_frozen)
 
 

@@ -239,22 +239,24 @@ def set_initial(m: Mechanism, /, values: Mapping[str, Value] | None = None, **mo
 
 
 @builder
-def set_values(m: Mechanism, /, values: Mapping[str, Amount] | None = None, **more: Amount) -> None:
+def set_parameters(
+    m: Mechanism, /, parameters: Mapping[str, Amount] | None = None, **more: Amount
+) -> None:
     """Change the values of parameters and inputs; initial values that depend on them follow.
 
     Args:
-        values: value of each name; an unknown one is an error.
+        parameters: value of each name; an unknown one is an error.
         more: the same, as keywords.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("m")
     >>> v = m.parameter("v", 5.0)
     >>> m.set_initial(spin="-v/2")
-    >>> m.set_values(v=3)
+    >>> m.set_parameters(v=3)
     >>> m.initial
     {'spin': -1.5}
     """
-    m.defaults(values, **more)
+    m.defaults(parameters, **more)
     _follow_rules(m)
 
 

@@ -104,10 +104,10 @@ def _of_system(
 
     about, names = recording.metadata, ("step", "method", "tolerance", "absolute", "every", "seed")
     how: dict[str, Any] = {name: getattr(settings, name) for name in names}
-    how |= {"values": values, "initial": start, "record": about.get("record")}
+    how |= {"parameters": values, "initial": start, "record": about.get("record")}
     if "run" in about:
         number = int(about["run"])
-        many = simulate_batch(recording.source, settings.until, runs=1, numbers=[number], **how)
+        many = simulate_batch(recording.source, settings.until, runs=1, run_ids=[number], **how)
         return many.recording(0)
     how |= {"form": settings.form, "executor": settings.executor}
     try:

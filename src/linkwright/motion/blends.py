@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwright.base.results import Result
 from linkwright.base.rotations import axis_rotation
 from linkwright.motion.trajectory import (
     POWERS,
@@ -156,7 +157,7 @@ def pose_transform(first: ArrayLike, second: ArrayLike) -> PoseTransform:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CartesianMotion:
+class CartesianMotion(Result):
     """A motion from pose to pose: drives, and how far along each is over time.
 
     Between poses one drive goes on while, in a turn, the next begins: the pose is the corner's,

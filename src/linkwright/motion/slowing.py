@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwright.base.results import Result
 from linkwright.motion.limits import Array, Limits, asked, force_parts
 from linkwright.motion.trajectory import MotionError, Trajectory
 
@@ -21,7 +22,7 @@ _MOST = 1e6  # the largest factor by which a motion may become faster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slowing:
+class Slowing(Result):
     """How much longer a motion must take, and why.
 
     Args:
@@ -42,6 +43,7 @@ class Slowing:
     joint: int
     time: float
     motion: Trajectory
+    _units = (("time", "s"),)
 
 
 def slowing(motion: Trajectory, limits: Limits, *, samples: int = _SAMPLES) -> Slowing:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError
 from linkwright.equations.batch_closing import CLOSED, Closing
 from linkwright.equations.parallel_machine import parallel_machine
@@ -34,15 +35,16 @@ class Aiming:
     have theirs in closed form.
 
     Args:
-        mount: a robot, mechanism, file or shipped model with actuators and a platform.
+        model: a robot, mechanism, file or shipped model with actuators and a platform.
 
     >>> aim = Aiming("mount-x-y")
     >>> aim.actuators, np.degrees(aim(direction(30, 45))).round(3).tolist()
     (('x_axis', 'y_axis'), [-40.893, 20.705])
     """
 
-    def __init__(self, mount: ModelLike) -> None:
-        machine = parallel_machine(mount)
+    @worded
+    def __init__(self, model: ModelLike) -> None:
+        machine = parallel_machine(model)
         self.actuators = tuple(q.name for q in machine.actuators)
         self.name = machine.mechanism.name
         known = {2: ("direction",), 3: ("direction", "distance")}.get(len(self.actuators))

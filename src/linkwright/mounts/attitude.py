@@ -99,9 +99,9 @@ def attitude(ship: Ship, sensors: AttitudeSensors | None = None, *, rate: float 
 def _gyros(ship: Ship, sensors: AttitudeSensors) -> Block:
     """Return gyros that show mean rates over the coming tick."""
     b = Block("gyros", doc="rates of roll, pitch and yaw, with bias and noise")
-    walk = b.parameter("walk", sensors.walk, unit="rad/s^(1/2)", least=0.0)
-    first = b.parameter("first_bias", sensors.bias, unit="rad/s", least=0.0)
-    drift = b.parameter("drift", sensors.drift, unit="rad/s^(3/2)", least=0.0)
+    walk = b.parameter("walk", sensors.walk, unit="rad/s^(1/2)", lower=0.0)
+    first = b.parameter("first_bias", sensors.bias, unit="rad/s", lower=0.0)
+    drift = b.parameter("drift", sensors.drift, unit="rad/s^(3/2)", lower=0.0)
     h = b.period
     rates = ship.motion.expressions(b.time + h / 2, 1)[3:]
     begun = b.discrete_state("begun", 1.0)
@@ -121,8 +121,8 @@ def _gyros(ship: Ship, sensors: AttitudeSensors) -> Block:
 
 def _angle_sensors(ship: Ship, sensors: AttitudeSensors) -> Block:
     b = Block("levels", doc="inclinometer and compass")
-    incline = b.parameter("incline", sensors.incline, unit="rad", least=0.0)
-    heading = b.parameter("heading", sensors.heading, unit="rad", least=0.0)
+    incline = b.parameter("incline", sensors.incline, unit="rad", lower=0.0)
+    heading = b.parameter("heading", sensors.heading, unit="rad", lower=0.0)
     true = ship.motion.expressions(b.time)[3:]
     spread = (incline, incline, heading)
     rows = zip(true, spread, ANGLES, strict=True)

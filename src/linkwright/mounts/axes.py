@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import InputError, suggestion
+from linkwright.base.results import Result
 from linkwright.mounts.sites import Site
 
 Array = NDArray[np.float64]
@@ -300,7 +301,7 @@ def rate_limited(q: Array, most: float) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyholePassage:
+class KeyholePassage(Result):
     """A target that passes a keyhole of a mount whose first axis has a limit of speed.
 
     Args:
@@ -316,6 +317,11 @@ class KeyholePassage:
     distance: float
     speed: float
     limit: float
+    _units = (
+        ("distance", "rad"),
+        ("speed", "rad/s"),
+        ("limit", "rad/s"),
+    )
 
     @property
     def peak_rate(self) -> float:

@@ -20,6 +20,7 @@ from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError, suggestion
 from linkwright.base.optional import extra
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.parallel.error_budgets import ErrorBudget, ErrorSource
 from linkwright.recording.colors import TRACES
 from linkwright.recording.document import typeset
@@ -78,7 +79,7 @@ class BalanceErrors:
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class BenchTest:
+class BenchTest(Result):
     """Efforts of a moved actuator, modelled, with what a measurement may be off by.
 
     Args:
@@ -155,25 +156,25 @@ class BenchTest:
 
 @worded
 def bench_test(
-    mount: Robot | str,
+    model: Robot | str,
     held: Mapping[str, float],
     moved: str,
     places: ArrayLike,
     *,
     errors: BalanceErrors | None = None,
     measured: Sequence[tuple[float, float]] | ArrayLike = (),
-    values: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
 ) -> BenchTest:
     """Return what holds one actuator of a mount at places while others are held.
 
     Args:
-        mount: a mount with actuators, or the name of a shipped one.
+        model: a mount with actuators, or the name of a shipped one.
         held: where the other actuators are, rad or m, by name.
         moved: the actuator that goes from place to place.
         places: of it, rad or m, rising or falling.
         errors: of the measurement; those of the thesis by default.
         measured: pairs of place (rad or m) and effort.
-        values: of parameters, over the mount's own.
+        parameters: of parameters, over the mount's own.
 
     >>> found = bench_test("mount-x-y", {"x_axis": 0.0}, "y_axis", [0.5, 1.0])
     >>> [round(float(e), 2) for e in found.efforts], found.outside
@@ -182,9 +183,9 @@ def bench_test(
     from linkwright.robots import Robot, closed
     from linkwright.robots.closing import driven_names
 
-    robot = mount if isinstance(mount, Robot) else Robot(mount)
-    if values:
-        robot = Robot(robot.mechanism.with_values(values))
+    robot = model if isinstance(model, Robot) else Robot(model)
+    if parameters:
+        robot = Robot(robot.mechanism.with_parameters(parameters))
     m, names = robot.mechanism, tuple(robot.actuators)
     for name in (moved, *held):
         if name not in names:

@@ -99,15 +99,15 @@ def along_track_error(age: float) -> float:
 
 @worded
 def pointing_budget(
-    mount: ModelLike, direction: ArrayLike, rate: ArrayLike, limits: PointingLimits
+    model: ModelLike, direction: ArrayLike, velocity: ArrayLike, limits: PointingLimits
 ) -> ErrorBudget:
     """Return the budget of the beam while a mount follows a satellite, deg.
 
     Args:
-        mount: a mechanism, a robot, a file or the name of a shipped model, with actuators and
+        model: a mechanism, a robot, a file or the name of a shipped model, with actuators and
             platform.
         direction: unit vector of the satellite, in the mount's axes.
-        rate: of it, 1/s.
+        velocity: of it, 1/s.
         limits: of what turns the beam away.
 
     Example:
@@ -121,7 +121,7 @@ def pointing_budget(
         >>> print(found.root_of_squares.round(4))
         [0.0607 0.02  ]
     """
-    d, moving = np.asarray(direction, dtype=float), np.asarray(rate, dtype=float)
+    d, moving = np.asarray(direction, dtype=float), np.asarray(velocity, dtype=float)
     if d.shape != (3,) or moving.shape != (3,) or not np.isfinite([*d, *moving]).all():
         raise InputError("a direction and its rate are three finite numbers each")
     d = d / np.linalg.norm(d)
@@ -140,7 +140,7 @@ def pointing_budget(
         ErrorSource("attitude", limits.attitude, [1.0, 1.0], "normal"),
     ]
     if limits.dimensions or limits.step or limits.backlash:
-        found = pose_sensitivity(mount, start_at(mount, d), tuple(limits.dimensions))
+        found = pose_sensitivity(model, start_at(model, d), tuple(limits.dimensions))
         beams = [
             degrees * axes @ np.cross(part[3:].T, d).T
             for part in (found.of_dimensions, found.of_actuators)
@@ -152,7 +152,7 @@ def pointing_budget(
             sources.append(ErrorSource(f"step of {name}", limits.step / 2, row))
             sources.append(ErrorSource(f"backlash of {name}", limits.backlash / 2, row))
     if limits.clearances:
-        soft = Stiffening(parallel_machine(mount), start_at(mount, d))
+        soft = Stiffening(parallel_machine(model), start_at(model, d))
         for name, gap in limits.clearances.items():
             beam = axes @ np.cross(soft.joint(name)[3:].T, d).T
             row = degrees * np.linalg.norm(beam, axis=1)  # the gap lets it go any way

@@ -19,6 +19,7 @@ from linkwright.base.errors import InputError
 from linkwright.base.files import path_of, write_text
 from linkwright.base.optional import extra
 from linkwright.base.reprs import brief, one_line
+from linkwright.base.results import Result
 from linkwright.mounts.ranking import CRITERIA, MountRank, MountStudy, mount_study, rank_mounts
 from linkwright.mounts.sweeps import HorizonSweep
 from linkwright.recording.colors import TRACES
@@ -56,7 +57,7 @@ _LOCUS = "#d55e00"
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class MountComparison:
+class MountComparison(Result):
     """Mounts beside each other.
 
     Args:
@@ -83,12 +84,14 @@ class MountComparison:
         names = ", ".join(s.mount for s in self.studies)
         raise InputError(f"{mount!r} is not compared", remedy=f"there are {names}")
 
-    def plot(self, of: str = "transmission") -> Figure:
+    def plot(self, of: str = "") -> Figure:
         """Return maps of the sky, one for each mount that has the quantity.
 
         Args:
-            of: "transmission", "condition" or "effort".
+            of: "transmission", "condition" or "effort"; by default the first that a mount has.
         """
+        known = ("transmission", "condition", "effort")
+        of = of or next((k for k in known if any(_has(s, k) for s in self.studies)), known[0])
         return _skies([s for s in self.studies if _has(s, of)], of)
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> int:

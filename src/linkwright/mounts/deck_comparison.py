@@ -22,6 +22,7 @@ from linkwright.base.errors import InputError
 from linkwright.base.files import path_of, write_text
 from linkwright.base.optional import extra
 from linkwright.base.reprs import brief, one_line
+from linkwright.base.results import Result
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mounts.loads_on_deck import deck_loads
 from linkwright.mounts.ships import Ship
@@ -72,7 +73,7 @@ class DeckRow:
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class DeckComparison:
+class DeckComparison(Result):
     """A mount on its ship beside the same mount ashore.
 
     Args:
@@ -200,12 +201,12 @@ class DeckComparison:
 
 @worded
 def compare_deck(
-    mount: ModelLike, direction: ArrayLike, times: ArrayLike, ship: Ship
+    model: ModelLike, direction: ArrayLike, times: ArrayLike, ship: Ship
 ) -> DeckComparison:
     """Compare what a mount's actuators and the joints of its platform carry ashore and at sea.
 
     Args:
-        mount: a mechanism, a robot, a file or the name of a shipped model, with actuators and
+        model: a mechanism, a robot, a file or the name of a shipped model, with actuators and
             platform.
         direction: unit vector that the dish keeps on the deck.
         times: s.
@@ -216,7 +217,7 @@ def compare_deck(
     >>> found.rows()[-1].ratio > 1
     True
     """
-    m = mechanism_of(mount)
+    m = mechanism_of(model)
     if m.platform is None or not m.actuators:
         raise InputError(
             f"{m.name!r} names no actuators and platform",

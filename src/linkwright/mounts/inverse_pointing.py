@@ -254,7 +254,7 @@ class InversePointing(Element):
         short = as_expr(0)
         rows = zip(*parts, starts, fastest, strict=True)
         for i, (q, u, a, at, top) in enumerate(rows):
-            limit = self.parameter(f"fastest_{i}", top, least=0.0)
+            limit = self.parameter(f"fastest_{i}", top, lower=0.0)
             before = self.discrete_state(f"reference_{i}", initial=at)
             reach = self.intermediate(limit * self.period)
             way = self.intermediate(q - before)

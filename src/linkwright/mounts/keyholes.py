@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 from linkwright.motion.trajectory import Trajectory
 from linkwright.mounts.axes import KeyholePassage, MountAxes, SerialAxes, rate_limited
 from linkwright.mounts.chains import beyond
@@ -33,7 +34,7 @@ SMALL = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class FollowedPath:
+class FollowedPath(Result):
     """How one mount follows one pass.
 
     Args:
@@ -57,6 +58,10 @@ class FollowedPath:
     lost: float
     at: float
     handovers: tuple[float, ...] = ()
+    _units = (
+        ("error", "rad"),
+        ("lost", "s"),
+    )
 
 
 def follow(
@@ -261,7 +266,7 @@ class MountRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Keyholes:
+class Keyholes(Result):
     """How mounts follow passes.
 
     Args:

@@ -110,9 +110,9 @@ class TransmitInhibit(Block):
         super().__init__(name, doc="silences a transmitter while the dish is off")
         error = self.input("error", unit="deg")
         low = self.parameter("resume", licence.error, unit="deg", sign="positive")
-        high = self.parameter("silence", licence.silence, unit="deg", least=0.0)
+        high = self.parameter("silence", licence.silence, unit="deg", lower=0.0)
         self.require(low <= high)
-        within = self.parameter("within", licence.within, unit="s", least=0.0)
+        within = self.parameter("within", licence.within, unit="s", lower=0.0)
         seen = self.delay(error, ticks, 180.0, name="seen") if ticks else error
         before = self.discrete_state("on")
         # kept on only by an error that is small: one that is not a number silences it

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 @worded
 def deck_loads(
-    mount: ModelLike, direction: ArrayLike, times: ArrayLike, ship: Ship | None = None
+    model: ModelLike, direction: ArrayLike, times: ArrayLike, ship: Ship | None = None
 ) -> Recording:
     """Return the forces in all joints of a mount that keeps a direction of its deck.
 
@@ -28,7 +28,7 @@ def deck_loads(
     direction in the world, and so does the dish.
 
     Args:
-        mount: a mechanism, a robot, a file or the name of a shipped model, with actuators.
+        model: a mechanism, a robot, a file or the name of a shipped model, with actuators.
         direction: unit vector on the deck.
         times: s.
         ship: that carries the mount; without one it stands still.
@@ -44,7 +44,7 @@ def deck_loads(
         >>> round(float(deck_loads(m, (1, 0, 0), [0.0])["dish"][0]), 6)
         981.0
     """
-    m = mechanism_of(mount)
+    m = mechanism_of(model)
     at = start_at(m, direction)
     carried = m if ship is None else ship.carry(m)
     kinematics = carried.kinematics()

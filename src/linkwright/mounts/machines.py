@@ -127,7 +127,7 @@ def on_site(m: Mechanism, site: Site | None) -> Mechanism:
     """Return a mount whose axis is tilted by the latitude of a site, where it has one."""
     if site is None or "latitude" not in m.parameters:
         return m
-    return m.with_values({"latitude": math.radians(site.latitude)})
+    return m.with_parameters({"latitude": math.radians(site.latitude)})
 
 
 def machine_axes(source: ModelLike | str | os.PathLike[str]) -> MachineAxes:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import DomainError, InputError
+from linkwright.base.results import Result
 from linkwright.base.rotations import axis_rotation
 from linkwright.mounts.steppers import (
     ACCELERATION,
@@ -258,7 +259,7 @@ def synchronize(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MovePlan:
+class MovePlan(Result):
     """Moves from waypoint to waypoint, each from stop to stop.
 
     Args:
@@ -375,7 +376,7 @@ def _solved(directions: Array, inverse: Inverse, count: int) -> list[list[float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StreamedMove:
+class StreamedMove(Result):
     """Speeds of axes that are sent at a rate, without a stop on the way.
 
     Args:
@@ -396,6 +397,10 @@ class StreamedMove:
     speeds: Array
     start: tuple[float, ...]
     path: TargetPath
+    _units = (
+        ("period", "s"),
+        ("start", "rad"),
+    )
 
     @property
     def duration(self) -> float:

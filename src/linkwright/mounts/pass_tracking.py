@@ -112,7 +112,7 @@ class TrackingServo:
 
 @worded
 def track_pass(
-    mount: ModelLike,
+    model: ModelLike,
     pass_: PathInSky,
     *,
     beamwidth: float = 0.8,
@@ -130,7 +130,7 @@ def track_pass(
     loss" what that costs, dB; `transmitter` is silenced while the dish is off.
 
     Args:
-        mount: a mechanism, a robot, a file or the name of a shipped model, with actuators and
+        model: a mechanism, a robot, a file or the name of a shipped model, with actuators and
             platform.
         pass_: a path of unit vectors East, North, up.
         beamwidth: full width of the beam at half power, deg.
@@ -162,7 +162,7 @@ def track_pass(
     if not 0 < beamwidth < 180:
         raise InputError(f"a beamwidth of {beamwidth} deg", remedy="give one above 0")
     servo = servo or TrackingServo()
-    m = on_site(mechanism_of(mount), getattr(pass_, "site", None))
+    m = on_site(mechanism_of(model), getattr(pass_, "site", None))
     m = _observed(m, pass_, beamwidth, ship)
     s = System(m, base=servo.rate)
     sensed = sensors is not None and ship is not None and not ship.stabilized
@@ -186,7 +186,7 @@ def track_pass(
                 "spare freedoms are planned beforehand, and attitude sensors see the way as it is",
                 remedy="leave one of the two out",
             )
-        start, way = _planned(mount, m, aim, ship, spare, fastest)
+        start, way = _planned(model, m, aim, ship, spare, fastest)
         plan = s.add(way.block("plan"), rate=servo.rate)
         ports = {"q": plan.q, "u": plan.q_dot, "a": plan.q_ddot}
     else:
@@ -287,9 +287,9 @@ def _target(pass_: PathInSky, ship: Ship | None, sensed: bool) -> Block:
 def _cascade(count: int, servo: TrackingServo) -> Block:
     """Return a position loop over a speed loop with an integral: accelerations of actuators."""
     block = Block("cascade", doc="position loop over speed loop")
-    outer = block.parameter("position", servo.position, unit="1/s", least=0.0)
-    inner = block.parameter("speed_gain", servo.speed, unit="1/s", least=0.0)
-    slow = block.parameter("integral", servo.integral, unit="1/s^2", least=0.0)
+    outer = block.parameter("position", servo.position, unit="1/s", lower=0.0)
+    inner = block.parameter("speed_gain", servo.speed, unit="1/s", lower=0.0)
+    slow = block.parameter("integral", servo.integral, unit="1/s^2", lower=0.0)
     q, u, a = (block.input_vector(n, count) for n in "qua")
     at, moving = block.input_vector("measured", count), block.input_vector("speed", count)
     made = []

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.motion.trajectory import POWERS, Trajectory
 from linkwright.mounts.earth import lifted
 from linkwright.mounts.orbits import DAY, EARTH, NEAR, Orbit, propagated
@@ -174,7 +175,7 @@ class Pass(Trajectory):
 
 
 @dataclass(frozen=True, slots=True)
-class Passes(Sequence[Pass]):
+class Passes(Sequence[Pass], Result):
     """Passes in the order of time.
 
     Args:

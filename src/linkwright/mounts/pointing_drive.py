@@ -82,12 +82,12 @@ class PointingDrive(Block):
         super().__init__("drive", doc="turns a beam from direction to direction")
 
         # parameters, and what it is told
-        top = self.parameter("top_speed", speed, unit="rad/s", least=0.0)
+        top = self.parameter("top_speed", speed, unit="rad/s", lower=0.0)
         a = self.parameter("acceleration", acceleration, unit="rad/s^2", sign="positive")
         low = self.parameter("lowest", lowest, unit="rad")
         high = self.parameter("highest", highest, unit="rad")
         self.require(low <= high)
-        patience = self.parameter("watchdog", watchdog, unit="s", least=0.0)
+        patience = self.parameter("watchdog", watchdog, unit="s", lower=0.0)
         parking = self.parameter("parks", float(parks), unit="1")
         home = tuple(
             self.parameter(f"park_{axis}", float(x), unit="1")

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from linkwright.base.checks import checked
 from linkwright.base.errors import Error
+from linkwright.base.results import Result
 from linkwright.motion.trajectory import Trajectory, through
 from linkwright.mounts.axes import serial_axes
 
@@ -39,7 +40,7 @@ class ShapingError(Error):
 
 
 @dataclass(frozen=True, slots=True)
-class ShapedPath:
+class ShapedPath(Result):
     """The path of azimuth and elevation that follows a pass within limits.
 
     Args:
@@ -60,6 +61,12 @@ class ShapedPath:
     plain: float
     error: float
     over_the_top: bool
+    _units = (
+        ("path", "rad"),
+        ("rate", "rad/s"),
+        ("plain", "rad/s"),
+        ("error", "rad"),
+    )
 
     @property
     def aim(self) -> Trajectory:

@@ -33,6 +33,7 @@ from linkwright.algebra.triples import (
     subtract,
     transposed,
 )
+from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.control.computed_torque import TrajectoryLike
@@ -194,11 +195,12 @@ class Ship:
         return subtract(apply(transposed(deck.rotation), gravity), deck.acceleration)
 
     # -- a mount on it -----------------------------------------------------------------------------
-    def carry(self, mount: ModelLike) -> Mechanism:
+    @worded
+    def carry(self, model: ModelLike) -> Mechanism:
         """Return a mechanism as it moves on this ship: its ground is the deck.
 
         Args:
-            mount: a mechanism, a robot, a file or the name of a shipped model.
+            model: a mechanism, a robot, a file or the name of a shipped model.
 
         Example:
             >>> m = Mechanism("pendulum")
@@ -208,7 +210,7 @@ class Ship:
             >>> len(carried.coordinates), len(carried.constraints), len(carried.forces)
             (1, 0, 3)
         """
-        m = mechanism_of(mount)
+        m = mechanism_of(model)
         deck = self.deck(m.time)
         ground = m.ground.frame
         gravity = _triple(m.gravity_vector.components(ground))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 from linkwright.formats.schema import Amount, Key, described, require_ranges
 from linkwright.mounts.earth import (
     east_north_up,
@@ -35,7 +36,7 @@ LIGHT = 299_792_458.0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Look(Result):
     """What a site sees of a target, one row for each time.
 
     Args:
@@ -51,6 +52,10 @@ class Look:
     direction: Array
     range: Array
     range_rate: Array
+    _units = (
+        ("range", "m"),
+        ("range_rate", "m/s"),
+    )
 
     @property
     def azimuth(self) -> Array:

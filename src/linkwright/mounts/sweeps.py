@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import one_line
-from linkwright.base.results import in_columns
+from linkwright.base.results import Result, in_columns
 from linkwright.mounts.spare_freedoms import plan_spare
 from linkwright.parallel.counterweights import Counterbalance, Counterweight, balances
 
@@ -35,7 +35,7 @@ _STEPS = 144  # around the horizon
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class HorizonSweep:
+class HorizonSweep(Result):
     """What actuators hold while the dish goes around.
 
     Args:
@@ -61,6 +61,7 @@ class HorizonSweep:
     efforts: Array = field(repr=False)
     balances: dict[str, Counterbalance]
     actuators: tuple[str, ...] = ()
+    _units = (("azimuths", "deg"),)
 
     def held(self, kind: str = "none") -> Array:
         """Return the efforts with a kind of weights, one row for each azimuth.
@@ -88,20 +89,20 @@ class HorizonSweep:
 
 @worded
 def horizon_sweep(
-    mount: Robot | str,
+    model: Robot | str,
     *,
     count: int = 360,
     elevation: float = 0.0,
-    values: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
     spare: str = "",
 ) -> HorizonSweep:
     """Return what the actuators of a mount hold while its dish goes around.
 
     Args:
-        mount: a mount whose platform points along its axis, or the name of a shipped one.
+        model: a mount whose platform points along its axis, or the name of a shipped one.
         count: of azimuths.
         elevation: deg.
-        values: of parameters, over the mount's own.
+        parameters: of parameters, over the mount's own.
         spare: what a mount with three or six actuators spends its spare freedoms on, as in
             `track_pass`.
 
@@ -116,9 +117,9 @@ def horizon_sweep(
 
     if count < 1:
         raise InputError(f"a sweep has {count} azimuths", remedy="give 1 or more")
-    robot = mount if isinstance(mount, Robot) else Robot(mount)
-    if values:
-        robot = Robot(robot.mechanism.with_values(values))
+    robot = model if isinstance(model, Robot) else Robot(model)
+    if parameters:
+        robot = Robot(robot.mechanism.with_parameters(parameters))
     m = robot.mechanism
     azimuths = np.arange(count) * 360.0 / count
     finer = -(-_STEPS // count)  # the way around goes in steps short enough to stay on its branch

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linkwright.base.results import Result
 from linkwright.mounts.licence import VESSELS, Licence
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TrackingReport:
+class TrackingReport(Result):
     """What a run of a mount that follows a pass has reached; names end in units.
 
     >>> report = TrackingReport(0.31, 0.2, 0.1, 1.25, 0.5, 0, "kept")

@@ -170,7 +170,7 @@ class WindLoad(Element):
         checked(diameter, "the diameter of a dish in m", above=0)
         body = m.platform.point.body
         (v,) = wind.trajectory(duration).expressions(self.time)
-        density = self.parameter("density", AIR, unit="kg/m^3", least=0.0)
+        density = self.parameter("density", AIR, unit="kg/m^3", lower=0.0)
         across = self.parameter("diameter", diameter, unit="m", sign="positive")
         blows = [as_expr(float(x)) for x in wind.direction]
         along = blows if ship is None else list(ship.seen([blows], self.time)[0])

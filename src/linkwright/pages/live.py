@@ -256,10 +256,10 @@ def _shapes(
         if control.name not in own or control.unit not in _LENGTHS:
             continue
         size = 0.1 * abs(control.value) or 0.1
-        near = scene.with_values({control.name: control.value + size}).surfaces
+        near = scene.with_parameters({control.name: control.value + size}).surfaces
         if all(map(_alike, scene.surfaces, near)):
             continue
-        far = scene.with_values({control.name: control.value + 2 * size}).surfaces
+        far = scene.with_parameters({control.name: control.value + 2 * size}).surfaces
         for k, parts in enumerate(zip(scene.surfaces, near, far, strict=True)):
             if _alike(*parts[:2]) or len({len(part) for part in parts}) > 1:
                 continue

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from linkwright.algebra import Expr, free_symbols
 from linkwright.algebra.units import Amount
 from linkwright.backends.kernel import Kernel, compile as compiled
+from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.base.results import Result
@@ -129,17 +130,18 @@ class Assemblies(Result):
         return "; ".join(told)
 
 
+@worded
 def find_assemblies(
-    robot: ModelLike,
+    model: ModelLike,
     actuators: Mapping[str, Amount] | Sequence[float],
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
 ) -> Assemblies:
     """Return every assembly of a machine whose actuators are locked.
 
     Args:
-        robot: a mechanism with actuators and a platform, a robot, a file or a model's name.
+        model: a mechanism with actuators and a platform, a robot, a file or a model's name.
         actuators: the value of each actuator, by name or in their order, rad or m.
-        values: of parameters, over the mechanism's own.
+        parameters: of parameters, over the mechanism's own.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("four-bar")
@@ -156,7 +158,7 @@ def find_assemblies(
     >>> found.words
     '2 assemblies, 2 of them real; none is missing (trace test)'
     """
-    machine = parallel_machine(robot)
+    machine = parallel_machine(model)
     if not machine.relations:
         raise InputError(
             f"{machine.mechanism.name!r} has no closed loop: its joints give its only assembly",
@@ -164,7 +166,7 @@ def find_assemblies(
         )
     locked = dict(zip(machine.actuators, _locked(machine, actuators), strict=True))
     made = prepared(machine, machine.actuators)
-    return _assembled(made, {**_known(made, machine.mechanism, values), **locked})
+    return _assembled(made, {**_known(made, machine.mechanism, parameters), **locked})
 
 
 def _known(

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError, ShapeError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.base.rotations import rotation_vectors
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.mechanism import ModelLike
@@ -32,7 +33,7 @@ _SEEN = 1e-7  # of the largest singular value: below it measurements say nothing
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class DimensionCalibration:
+class DimensionCalibration(Result):
     """Dimensions found from measurements.
 
     Args:
@@ -55,7 +56,7 @@ class DimensionCalibration:
 
 @worded
 def calibrate(
-    source: ModelLike,
+    model: ModelLike,
     q: Mapping[str, float] | ArrayLike,
     dimensions: Sequence[str],
     drives: ArrayLike,
@@ -66,7 +67,7 @@ def calibrate(
     """Return the dimensions of a machine that explain measured poses best.
 
     Args:
-        source: a machine that names its actuators and its platform.
+        model: a machine that names its actuators and its platform.
         q: closed coordinates on the branch of the measurements, by name or in order.
         dimensions: names of the parameters to find.
         drives: values of the actuators, one row for each measurement.
@@ -84,7 +85,7 @@ def calibrate(
     >>> round(found.values["L"], 9)
     2.1
     """
-    machine = parallel_machine(source)
+    machine = parallel_machine(model)
     if not dimensions:
         raise InputError("there are no dimensions to find", remedy="name at least one")
     slopes = PoseSlopes(machine, dimensions)

@@ -38,6 +38,7 @@ from linkwright.backends.kernel import Kernel, compile as compiled
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.batch_closing import Closing
 from linkwright.equations.evaluation import quantities
 from linkwright.equations.reduced_machine import ReducedMachine, reduced_machine
@@ -77,7 +78,7 @@ _REASONS = (
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class RegionProof:
+class RegionProof(Result):
     """What was proven of a region of directions.
 
     Args:
@@ -120,30 +121,30 @@ class RegionProof:
                 for d, s, r in zip(self.open_directions, self.open_sizes, self.reasons, strict=True)
             ],
             "one_branch": self.one_branch,
-            "seconds": self.seconds,
+            "took_s": self.seconds,
         }
 
 
 @worded
 def prove_regular(
-    robot: ModelLike,
+    model: ModelLike,
     zenith: float = 90.0,
     *,
     q: Coordinates | None = None,
     limits: bool = True,
     smallest: float = 0.01,
-    seconds: float = 60.0,
+    timeout: float = 60.0,
 ) -> RegionProof:
     """Prove that no direction up to an angle from the zenith is singular, on the branch of a pose.
 
     Args:
-        robot: with two actuators and a platform that points: a robot, a mechanism, a file or a
+        model: with two actuators and a platform that points: a robot, a mechanism, a file or a
             shipped model.
         zenith: the largest angle from z, degrees.
         q: a pose of the branch, as in `singularity`.
         limits: also prove that no joint meets its limits.
         smallest: boxes of this size, degrees across, are cut no further.
-        seconds: after which boxes are cut no further.
+        timeout: after which boxes are cut no further.
 
     >>> from linkwright import Mechanism, Universal
     >>> m = Mechanism("jacks")
@@ -161,14 +162,14 @@ def prove_regular(
         raise InputError(
             f"the zenith angle of a region is {zenith} degrees", remedy="give 0 to 180"
         )
-    given = machine_rates(robot)
+    given = machine_rates(model)
     reduced = reduced_machine(given.machine)
     rates = machine_rates(reduced.machine, length=given.length)
     proof = _Proof(rates, reduced, radians(zenith), limits)
     proof.seed(reduced.coordinates(given.coordinates(q)))
     finest = radians(smallest) / 4.0
     while len(proof.centers):
-        proof.advance(finest, begun + seconds)
+        proof.advance(finest, begun + timeout)
     one = proof.linked()
     return proof.result(zenith, one, time.perf_counter() - begun)
 

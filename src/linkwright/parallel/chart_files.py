@@ -219,18 +219,20 @@ def checked_target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def save(chart: Chart, path: str | os.PathLike[str], of: str | None) -> Path:
+def save(
+    chart: Chart, path: str | os.PathLike[str], of: str | None, *, replace: bool = True
+) -> Path:
     """Write a chart as a table or a picture, by the ending of the name."""
     target = checked_target(path)
     ending = target.suffix.lower()
     if ending == ".csv":
-        write_with(target, lambda file: _write_csv(chart, file), replace=True)
+        write_with(target, lambda file: _write_csv(chart, file), replace=replace)
     elif ending == ".parquet":
-        write_with(target, lambda file: _write_parquet(chart, file), replace=True)
+        write_with(target, lambda file: _write_parquet(chart, file), replace=replace)
     else:
         from linkwright.recording.plots import save_figure
 
-        save_figure(target, chart.plot(of), replace=True)
+        save_figure(target, chart.plot(of), replace=replace)
     return target
 
 

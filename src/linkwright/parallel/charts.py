@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.mechanism import ModelLike
 from linkwright.parallel.chart_engine import CAUSES, ChartEngine
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Chart:
+class Chart(Result):
     """Quantities of a machine's poses over a grid.
 
     Args:
@@ -152,16 +153,19 @@ class Chart:
 
         return figure(self, of, passes)
 
-    def save(self, path: str | os.PathLike[str], *, of: str | None = None) -> Path:
+    def save(
+        self, path: str | os.PathLike[str], *, of: str | None = None, replace: bool = True
+    ) -> Path:
         """Write the chart as a table (.csv, .parquet) or a picture (.svg, .png, .pdf).
 
         Args:
             path: its ending says which.
             of: the column of a picture, or several divided by commas.
+            replace: whether a file that is there already may be replaced.
         """
         from linkwright.parallel.chart_files import save
 
-        return save(self, path, of)
+        return save(self, path, of, replace=replace)
 
     def as_dict(self) -> dict[str, Any]:
         """Return what matters of it as plain data."""
@@ -198,13 +202,13 @@ class Chart:
 
 @worded
 def chart(
-    source: ModelLike,
+    model: ModelLike,
     axes: Mapping[str, ArrayLike],
     of: Sequence[str] = ("reach",),
     *,
     at: Mapping[str, float] | None = None,
-    start: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    initial: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     output: str | None = None,
     length: float | None = None,
     soft: Mapping[str, Mapping[str, Any]] | None = None,
@@ -215,7 +219,7 @@ def chart(
     """Return a chart of a machine with actuators and platform.
 
     Args:
-        source: a robot, mechanism, file or shipped model.
+        model: a robot, mechanism, file or shipped model.
         axes: by name (first, last, count) or all values: "azimuth" (compass) with "zenith" or
             "elevation", "roll", "pitch", "yaw" in degrees; "x", "y", "z", "distance" in m;
             coordinates by their names in rad or m. Lines are followed along the last one.
@@ -223,8 +227,8 @@ def chart(
             "coordinates", "rotary-compliance", "linear-compliance", "slack", and what else is
             registered.
         at: what else is known, by the same names, such as {"distance": 0.98}.
-        start: coordinates from which the configuration is assembled whose branch is charted.
-        values: values of parameters by name.
+        initial: coordinates from which the configuration is assembled whose branch is charted.
+        parameters: values of parameters by name.
         output: what counts of the platform's motion: "pose", "direction" or "position"; by default
             what the axes are about.
         length: characteristic length, m.
@@ -250,7 +254,7 @@ def chart(
     >>> found.words(2, 20), round(float(found.ends[2, 1]), 9)
     ('no solution', 1.936491673)
     """
-    machine = parallel_machine(source)
+    machine = parallel_machine(model)
     names = tuple(of if not isinstance(of, str) else (of,))
     if output is not None and output not in OUTPUTS:
         raise InputError(f"output is {output!r}", remedy=f"one of {', '.join(OUTPUTS)}")
@@ -260,8 +264,8 @@ def chart(
         space,
         names,
         output=output,
-        start=start,
-        values=values,
+        start=initial,
+        values=parameters,
         length=length,
         soft=_soft_parts(soft) if soft else None,
     )

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, unknown
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 
 if TYPE_CHECKING:
     from linkwright.equations.tree import Results, Tree
@@ -70,7 +71,7 @@ class Counterweight:
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class Counterbalance:
+class Counterbalance(Result):
     """Counterweights and what they do.
 
     Args:
@@ -91,6 +92,10 @@ class Counterbalance:
     peak: float
     efforts: Array = field(repr=False)
     exact: bool = False
+    _units = (
+        ("moments", "kg*m"),
+        ("angles", "rad"),
+    )
 
 
 @worded

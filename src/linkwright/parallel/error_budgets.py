@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import InputError
-from linkwright.base.results import in_columns
+from linkwright.base.results import Result, in_columns
 
 __all__ = ["ErrorBudget", "ErrorSource", "PoseAccuracy", "pose_accuracy"]
 
@@ -84,7 +84,7 @@ class ErrorSource:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorBudget:
+class ErrorBudget(Result):
     """What several sources of error do to some outputs.
 
     Args:
@@ -157,13 +157,13 @@ class ErrorBudget:
             effects.append(np.broadcast_to(drawn, (count,)))
         return np.asarray(np.stack(effects, axis=1) @ self.matrix.T)
 
-    def table(self) -> list[tuple[str, float, Array]]:
+    def shares(self) -> list[tuple[str, float, Array]]:
         """Return name, limit and effect of each source, largest effect first."""
         rows = [(s.name, s.size, s.effect) for s in self.sources]
         return sorted(rows, key=lambda r: -float(np.linalg.norm(r[2])))
 
     def __str__(self) -> str:
-        rows = [(name, f"{size:.3g}", *map(_short, effect)) for name, size, effect in self.table()]
+        rows = [(name, f"{size:.3g}", *map(_short, effect)) for name, size, effect in self.shares()]
         rows += [
             (name, "", *map(_short, values))
             for name, values in (
@@ -187,7 +187,7 @@ def _drawn(rng: np.random.Generator, shape: str, count: int) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class PoseAccuracy:
+class PoseAccuracy(Result):
     """Accuracy and repeatability of a pose by ISO 9283:1998, 7.2.
 
     Args:
@@ -205,6 +205,12 @@ class PoseAccuracy:
     repeatability: float
     angle_accuracy: tuple[float, ...] = ()
     angle_repeatability: tuple[float, ...] = ()
+    _units = (
+        ("accuracy", "m"),
+        ("repeatability", "m"),
+        ("angle_accuracy", "rad"),
+        ("angle_repeatability", "rad"),
+    )
 
 
 def pose_accuracy(command: Sequence[float] | Array, attained: ArrayLike) -> PoseAccuracy:

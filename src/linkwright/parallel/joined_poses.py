@@ -59,7 +59,7 @@ class JoinedPoses(Result):
 
 @worded
 def connect_poses(
-    robot: ModelLike,
+    model: ModelLike,
     first: Coordinates | None,
     second: Coordinates,
     kind: str = "type 2",
@@ -67,19 +67,19 @@ def connect_poses(
     output: str = "pose",
     step: float = 0.1,
     limits: bool = True,
-    most: int = 50_000,
+    max_nodes: int = 50_000,
 ) -> JoinedPoses:
     """Look for a way between two poses on which no singularity of a kind is crossed.
 
     Args:
-        robot: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
+        model: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
         first: all coordinates in order, or some by name, as in `singularity`.
         second: in the same way; two assemblies differ in coordinates that no actuator drives.
         kind: that is not crossed: "type 2" joins assemblies, "type 1" working modes.
         output: what the platform is for: "pose", "direction" or "position".
         step: of the grid, rad; lengths count by the machine's characteristic length.
         limits: whether the way stays within the limits of coordinates.
-        most: poses after which the search is given up.
+        max_nodes: poses after which the search is given up.
 
     >>> from linkwright import Mechanism
     >>> m = Mechanism("slider crank")
@@ -100,7 +100,7 @@ def connect_poses(
         raise InputError(f"output is {output!r}", remedy=f"one of {', '.join(OUTPUTS)}")
     if not 0 < step <= 0.5:
         raise InputError(f"the step is {step} rad", remedy="give 0.02 to 0.5")
-    rates = machine_rates(robot)
+    rates = machine_rates(model)
     start, goal = rates.coordinates(first), rates.coordinates(second)
     generic, weights = generic_motions(rates, start, output)
     if generic.mobility > 3:
@@ -111,7 +111,7 @@ def connect_poses(
     curve = singular_curve(rates, kind, output, weights, start, {})
     if float(curve.smallest(rates.at(start))) < _CLEAR:
         raise DomainError("the first pose is singular", remedy="give one beside it")
-    return _Flood(rates, curve, generic.mobility, step, limits).to(start, goal, most)
+    return _Flood(rates, curve, generic.mobility, step, limits).to(start, goal, max_nodes)
 
 
 class _Flood:

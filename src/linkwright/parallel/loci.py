@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError, suggestion
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.batch_closing import Closing
 from linkwright.equations.grid_closing import fill
 from linkwright.mechanism import ModelLike
@@ -39,7 +40,7 @@ _PLACES = ("x", "y", "z")
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class Locus:
+class Locus(Result):
     """A curve of singular poses.
 
     Args:
@@ -172,7 +173,7 @@ class Locus:
 
 @worded
 def singular_loci(
-    robot: ModelLike,
+    model: ModelLike,
     kind: str = "type 2",
     over: Region | None = None,
     *,
@@ -189,7 +190,7 @@ def singular_loci(
     of kind "passive" joints fold that no actuator drives; beyond them the branch ends.
 
     Args:
-        robot: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
+        model: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
         kind: "type 1" (the platform loses a motion) or "type 2" (it moves with its actuators
             locked).
         over: the region. {"zenith": (0, 90)} for directions, degrees from z; two actuators or other
@@ -217,7 +218,7 @@ def singular_loci(
         raise InputError(f"a locus is of {' or '.join(KINDS)}, not {kind!r}")
     if grid < 3:
         raise InputError(f"a grid of {grid} nodes shows nothing", remedy="give at least 3")
-    rates = machine_rates(robot, length=length)
+    rates = machine_rates(model, length=length)
     start = rates.coordinates(q)
     generic, weights = generic_motions(rates, start, output)
     held = _held(rates, hold or {})

@@ -20,6 +20,7 @@ from linkwright.algebra import Expr, evaluate_all
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, suggestion
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.parallel.beams import BeamSection, buckling_load
 from linkwright.parallel.flexing import Flexing
@@ -35,7 +36,7 @@ Array = NDArray[np.float64]
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class MemberStrength:
+class MemberStrength(Result):
     """What a link carries at worst, over some poses.
 
     Args:
@@ -60,6 +61,14 @@ class MemberStrength:
     deflection: float
     buckling: float
     pose: int
+    _units = (
+        ("length", "m"),
+        ("moment", "N*m"),
+        ("push", "N"),
+        ("stress", "Pa"),
+        ("deflection", "m"),
+        ("buckling", "N"),
+    )
 
     @property
     def safety(self) -> float:

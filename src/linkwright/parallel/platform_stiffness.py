@@ -25,6 +25,7 @@ from linkwright.algebra.calculus import gradient
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.mechanism import ModelLike
 from linkwright.parallel.beams import BeamSection
@@ -38,7 +39,7 @@ _SINGULAR = 1e-9
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class PlatformStiffness:
+class PlatformStiffness(Result):
     """How a platform gives way.
 
     Args:
@@ -100,7 +101,7 @@ def beam_compliance(section: BeamSection, length: float) -> Array:
 
 @worded
 def stiffness(
-    source: ModelLike,
+    model: ModelLike,
     q: Mapping[str, float] | ArrayLike,
     *,
     links: Mapping[str, BeamSection] | None = None,
@@ -111,7 +112,7 @@ def stiffness(
     """Return how the platform of a machine gives way, with its actuators locked.
 
     Args:
-        source: a machine that names its actuators and its platform.
+        model: a machine that names its actuators and its platform.
         q: closed coordinates, by name or in order.
         links: sections of bodies that bend, from their joint to their one other end.
         drives: stiffness of actuators, N*m/rad or N/m, by name.
@@ -135,7 +136,7 @@ def stiffness(
             remedy="name links, drives, joints or clearances",
         )
     soft = SoftParts(links or {}, drives or {}, joints or {}, clearances or {})
-    machine = Stiffening(parallel_machine(source), q)
+    machine = Stiffening(parallel_machine(model), q)
     parts: dict[str, tuple[Array, Array]] = {}
     for name, section in soft.links.items():
         parts[name] = machine.link(name, section)

@@ -20,6 +20,7 @@ from linkwright.algebra.calculus import gradient
 from linkwright.base.arguments import worded
 from linkwright.base.errors import DomainError, InputError, unknown
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.base.rotations import rotation_vectors
 from linkwright.equations.evaluation import BatchEvaluator, Evaluator, quantities
 from linkwright.equations.parallel_machine import (
@@ -41,7 +42,7 @@ _SINGULAR = 1e-9
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class PoseSensitivity:
+class PoseSensitivity(Result):
     """Change of a platform's pose for units of errors.
 
     Args:
@@ -127,14 +128,14 @@ class PoseSlopes:
 
 @worded
 def pose_sensitivity(
-    source: ModelLike,
+    model: ModelLike,
     q: Mapping[str, float] | ArrayLike,
     dimensions: Sequence[str] | None = None,
 ) -> PoseSensitivity:
     """Return the change of the platform's pose for a unit of each dimension and actuator.
 
     Args:
-        source: a machine that names its actuators and its platform.
+        model: a machine that names its actuators and its platform.
         q: closed coordinates, by name or in order.
         dimensions: names of parameters; all that the pose depends on by default.
 
@@ -148,13 +149,13 @@ def pose_sensitivity(
     >>> found.of_dimensions[:3, 0], found.of_actuators[:2, 0]
     (array([1., 0., 0.]), array([0., 2.]))
     """
-    machine = parallel_machine(source)
+    machine = parallel_machine(model)
     return PoseSlopes(machine, dimensions).at(closed_coordinates(machine, q))
 
 
 @worded
 def pose_budget(
-    source: ModelLike,
+    model: ModelLike,
     q: Mapping[str, float] | ArrayLike,
     tolerances: Mapping[str, float],
     *,
@@ -163,7 +164,7 @@ def pose_budget(
     """Return the error budget of the platform's pose.
 
     Args:
-        source: a machine that names its actuators and its platform.
+        model: a machine that names its actuators and its platform.
         q: closed coordinates, by name or in order.
         tolerances: limits, ±, of parameters and actuators, by name, in their own units.
         shape: of their distribution: "uniform", "normal" or "sine".
@@ -177,7 +178,7 @@ def pose_budget(
     >>> pose_budget(m, {"arm": 0.0}, {"L": 1e-3, "arm": 1e-3}).worst[:2]
     array([0.001, 0.002])
     """
-    machine = parallel_machine(source)
+    machine = parallel_machine(model)
     driven = [z.name for z in machine.actuators]
     found = PoseSlopes(machine, [name for name in tolerances if name not in driven]).at(
         closed_coordinates(machine, q)
@@ -190,7 +191,7 @@ def pose_budget(
 
 @worded
 def sample_poses(
-    source: ModelLike,
+    model: ModelLike,
     q: Mapping[str, float] | ArrayLike,
     tolerances: Mapping[str, float],
     count: int = 1000,
@@ -202,7 +203,7 @@ def sample_poses(
     """Return errors of the platform's pose in samples whose loops are closed anew (Monte Carlo).
 
     Args:
-        source: a machine that names its actuators and its platform.
+        model: a machine that names its actuators and its platform.
         q: closed coordinates without errors, by name or in order.
         tolerances: limits, ±, of parameters and actuators, by name, in their own units.
         count: of samples.
@@ -221,7 +222,7 @@ def sample_poses(
     >>> sample_poses(m, {"crank": 0.0, "rod": 0.0}, {"l": 1e-3}, 4).shape
     (4, 6)
     """
-    machine = parallel_machine(source)
+    machine = parallel_machine(model)
     at = closed_coordinates(machine, q)
     driven = [z.name for z in machine.actuators]
     slopes = PoseSlopes(machine, [name for name in tolerances if name not in driven])

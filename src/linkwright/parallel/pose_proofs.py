@@ -79,13 +79,13 @@ class PoseProof(Result):
 
 
 @worded
-def prove_pose(robot: ModelLike, q: Coordinates | None = None) -> PoseProof:
+def prove_pose(model: ModelLike, q: Coordinates | None = None) -> PoseProof:
     """Prove that a machine has exactly one assembly near a pose, with its actuators locked there.
 
     Needs the extra `certify`.
 
     Args:
-        robot: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
+        model: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
         q: all coordinates in order, or some by name, as in `singularity`; an assembly that
             `find_assemblies` has found, say.
 
@@ -101,7 +101,7 @@ def prove_pose(robot: ModelLike, q: Coordinates | None = None) -> PoseProof:
     (True, True, 0.1)
     """
     flint = extra("flint", "certify")
-    rates = machine_rates(robot)
+    rates = machine_rates(model)
     n, m, driven = len(rates.names), len(rates.machine.relations), len(rates.driven)
     name = rates.machine.mechanism.name
     if m + driven != n:

@@ -136,7 +136,7 @@ class _Motions:
 
 @worded
 def singularity(
-    robot: ModelLike,
+    model: ModelLike,
     q: Coordinates | None = None,
     *,
     output: str = "pose",
@@ -146,7 +146,7 @@ def singularity(
     """Say whether a machine with closed loops is singular at a pose, and how.
 
     Args:
-        robot: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
+        model: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
         q: all coordinates in order, or some by name (those of the actuators, say), rad or m; the
             others are computed so that the loops close. By default the machine's own configuration.
         output: what the platform is for: "pose", "direction" (the roll about it does not count) or
@@ -167,7 +167,7 @@ def singularity(
     """
     if output not in OUTPUTS:
         raise InputError(f"output is {output!r}", remedy=f"one of {', '.join(OUTPUTS)}")
-    rates = machine_rates(robot, length=length)
+    rates = machine_rates(model, length=length)
     return singularity_at(rates, rates.coordinates(q), output, tolerance)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from linkwright.algebra.functions import FUNCTIONS
 from linkwright.base.arguments import worded
+from linkwright.base.results import Result
 from linkwright.program.code import Code, Instruction
 from linkwright.program.lowering import lower
 from linkwright.program.program import Program
@@ -26,7 +27,7 @@ _FUSED = frozenset({"fma", "fms", "fnma"})
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Result):
     """Numbers of executed operations."""
 
     add: int = 0

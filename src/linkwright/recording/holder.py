@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from linkwright.base.optional import extra
+from linkwright.base.results import Result
 from linkwright.base.viewer import Shown
 from linkwright.recording.transfer import Transferable
 
@@ -25,7 +26,7 @@ class HasRecording(Protocol):
         """Its channels over time."""
 
 
-class Recorded(Transferable, Shown):
+class Recorded(Transferable, Shown, Result):
     """A recording, or something that has one as `recording`."""
 
     __slots__ = ()
@@ -44,6 +45,27 @@ class Recorded(Transferable, Shown):
         from linkwright.recording.files import write_recording
 
         write_recording(path, self.recording, replace=replace)
+
+    def as_dict(self: HasRecording) -> dict[str, Any]:
+        """Return what matters of it as plain data: its length, and the range of each channel."""
+        made = self.recording
+        times = made.times
+        return {
+            "model": str(made.metadata.get("model", "")),
+            "samples": len(times),
+            "duration_s": float(times[-1] - times[0]) if len(times) else 0.0,
+            "channels": [
+                {"name": c.name, "unit": c.unit, **_range(made[c.name])} for c in made.channels
+            ],
+        }
+
+    def table(self: HasRecording) -> list[tuple[str, ...]]:
+        """Return heads and rows: the range of each channel and its last value."""
+        rows = [
+            (c.name, c.unit, *map(_text, _range(self.recording[c.name]).values()))
+            for c in self.recording.channels
+        ]
+        return [("channel", "unit", "min", "max", "final"), *rows]
 
     def to_pandas(self: HasRecording) -> DataFrame:
         """Return the channels as a pandas DataFrame, indexed by time in s (extra `pandas`).
@@ -86,3 +108,15 @@ class Recorded(Transferable, Shown):
             [self.recording], channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title,
             layout=layout,
         )  # fmt: skip
+
+
+def _range(values: Any) -> dict[str, float | None]:
+    """Return the least, the greatest and the last value of a channel; None without samples."""
+    three = (values.min(), values.max(), values[-1]) if len(values) else ()
+    return dict.fromkeys(("min", "max", "final")) | dict(
+        zip(("min", "max", "final"), map(float, three), strict=False)
+    )
+
+
+def _text(value: float | None) -> str:
+    return "-" if value is None else f"{value:.6g}"

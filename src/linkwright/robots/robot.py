@@ -65,7 +65,7 @@ class Robot(Shown):
     """A robot from a file, a description or a mechanism.
 
     Args:
-        source: the path of a file (URDF, MJCF, a Denavit-Hartenberg table, SL, a text model), the
+        model: the path of a file (URDF, MJCF, a Denavit-Hartenberg table, SL, a text model), the
             name of a shipped model, a description, or a mechanism whose parameters have values.
         base: "file" for a root link that stands on the ground and joints as they are, "free" for a
             root link that moves freely, "fixed" to hold a root that is free in the file,
@@ -102,7 +102,7 @@ class Robot(Shown):
     @worded
     def __init__(
         self,
-        source: Description | ModelLike,
+        model: Description | ModelLike,
         *,
         base: str = "file",
         roots: Sequence[str | os.PathLike[str]] = (),
@@ -116,10 +116,10 @@ class Robot(Shown):
     ) -> None:
         started = time.perf_counter()
         self.timings: dict[str, float] = {}
-        self._source = read_source(source, roots)
+        self._source = read_source(model, roots)
         if not isinstance(self._source, Description):
             refuse_choices(base=base, friction=friction, mimic=mimic, locked=locked)
-        elif self._source is not source:
+        elif self._source is not model:
             self.timings["read"] = time.perf_counter() - started
         self._options: dict[str, Any] = {
             "base": base,
@@ -633,11 +633,12 @@ class Robot(Shown):
     split_dynamics = dynamics.split_dynamics
 
     # -- inverse kinematics ------------------------------------------------------------------------
+    @worded
     def inverse_kinematics(
         self,
         target: Any,
         frame: str | None = None,
-        start: Any = None,
+        initial: Any = None,
         *,
         tolerance: float = 1e-6,
         weights: Sequence[float] | Mapping[str, Sequence[float]] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
@@ -654,7 +655,7 @@ class Robot(Shown):
                 three numbers, m, which leaves the orientation free, or several. For several
                 frames at once a mapping: `{"left": pose, "right": position}`.
             frame: the name of the frame; none where the goals have names.
-            start: coordinates to begin with; by default the middle of the limits.
+            initial: coordinates to begin with; by default the middle of the limits.
             tolerance: of position (m) and orientation (rad).
             weights: of the errors along x, y, z and about them; 0 leaves one free. For several
                 frames also by their names.
@@ -670,7 +671,7 @@ class Robot(Shown):
             self,
             target,
             frame,
-            start,
+            initial,
             tolerance=tolerance,
             weights=weights,
             posture=posture,

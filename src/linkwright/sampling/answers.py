@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.base.errors import InputError
-from linkwright.base.results import plain
+from linkwright.base.results import Result, plain
 from linkwright.sampling.contraction import best_transform, log_norms
 from linkwright.sampling.distributions.recorded import Recorded
 from linkwright.sampling.exponents import Exponent, exponent_of, growths, rounded_up
@@ -41,7 +41,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Answers:
+class Answers(Result):
     """Four answers about a loop; `MEANINGS` has a sentence for each.
 
     Args:

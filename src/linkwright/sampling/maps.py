@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
-from linkwright.base.results import plain
+from linkwright.base.results import Result, plain
 from linkwright.sampling.answers import (
     expectations,
     lyapunov_transform,
@@ -37,7 +37,7 @@ ANSWERS = ("contraction", "best_contraction", "mean_square", "exponent")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RateMap:
+class RateMap(Result):
     """The four answers on a grid: a row for each gain, a column for each distribution.
 
     Args:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from linkwright.algebra.units import Amount, amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 from linkwright.sampling.regimes import Array, Distribution
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _BETWEEN = 8  # places in an interval at which the plant is looked at
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RandomRuns:
+class RandomRuns(Result):
     """Runs of a loop from one start, each with a stream of random intervals.
 
     Args:
@@ -35,6 +36,7 @@ class RandomRuns:
     times: Array
     states: Array
     areas: Array
+    _units = (("times", "s"),)
 
     def __repr__(self) -> str:
         streams, count = self.times.shape

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, suggestion
+from linkwright.base.results import Result
 from linkwright.recording import Recording
 from linkwright.sampling.answers import Answers, expectations, lyapunov_transform
 from linkwright.sampling.contraction import best_transform, log_norms
@@ -149,7 +150,7 @@ def _by_age(recording: Recording, name: str, channel: str) -> SampleStream:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RateCertificate:
+class RateCertificate(Result):
     """Whether a loop was stable at the rate at which samples came.
 
     Args:

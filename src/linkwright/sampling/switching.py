@@ -19,6 +19,7 @@ from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error
 from linkwright.base.optional import extra
+from linkwright.base.results import Result
 from linkwright.sampling.answers import expectations, lyapunov_transform
 from linkwright.sampling.contraction import log_norms
 from linkwright.sampling.distributions import Uniform
@@ -35,7 +36,7 @@ _LENGTH = 4  # of the longest products
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SwitchingBounds:
+class SwitchingBounds(Result):
     """Bounds of the joint spectral radius of a loop whose intervals have only bounds.
 
     Args:
@@ -52,6 +53,7 @@ class SwitchingBounds:
     high: float
     worst: tuple[float, ...]
     transform: Array
+    _units = (("worst", "s"),)
 
     def __repr__(self) -> str:
         return f"SwitchingBounds({self.low:.4f} to {self.high:.4f}: {self.verdict})"

@@ -50,7 +50,7 @@ def mechanism_scene(
         hanging += [(span.first, span.second), (span.second, span.first)]
     poses = Poses(robot, hanging, values)
     if known is not None and len(known.hanging) == len(hanging):  # it is compiled already
-        poses = known.with_values(values)
+        poses = known.with_parameters(values)
     start = np.array(
         [at.get(name, q) for name, q in zip(poses.coordinates, poses.start, strict=True)]
     )
@@ -109,7 +109,7 @@ def _assembled(mechanism: Mechanism, values: dict[str, float]) -> dict[str, floa
     from linkwright.equations.closure import assemble
 
     try:
-        return dict(assemble(mechanism, values=values or None).coordinates)
+        return dict(assemble(mechanism, parameters=values or None).coordinates)
     except Error:
         return {}
 

@@ -254,7 +254,7 @@ def system_motion(
 
     asked, own = asked or PreviewOptions(), system.mechanism.timing
     until = asked.until or (10.0 if own is None else own.until)
-    made = simulate(system, until, values=asked.values, initial=asked.initial).recording
+    made = simulate(system, until, parameters=asked.values, initial=asked.initial).recording
     motion = recorded_motion(system.name, made, roots=roots, scene_file=scene_file)
     return replace(motion, story=simulated_story(system.mechanism, made, asked))
 

@@ -114,7 +114,7 @@ class Poses:
             )
         return (np.array([numbers[name] for name in names]),)
 
-    def with_values(self, values: Mapping[str, float]) -> Poses:
+    def with_parameters(self, values: Mapping[str, float]) -> Poses:
         """Return the same kernel with other values of parameters; nothing is compiled again."""
         made = Poses(self.robot, self.hanging, {**self.values, **values})
         made.__dict__.update(tree=self.tree, _quantity=self._quantity, _many=self._many)

@@ -128,25 +128,25 @@ class Scene:
     def _bodies(self) -> list[Body]:
         return list(self.robot.mechanism.bodies.values())
 
-    def with_values(self, values: Mapping[str, float]) -> Scene:
+    def with_parameters(self, values: Mapping[str, float]) -> Scene:
         """Return the scene with the shapes that it has for other values of parameters.
 
         The poses keep their kernel, so that this is quick. Shapes of robot files have no
         parameters, and stay.
 
         >>> from linkwright.models import load_model
-        >>> longer = scene_of(load_model("pendulum")).with_values({"L": 1.3})
+        >>> longer = scene_of(load_model("pendulum")).with_parameters({"L": 1.3})
         >>> round(float(longer.surfaces[1][0].points[:, 1].min()), 1)
         -1.4
         """
         own = self.robot.mechanism.parameters
-        poses = self.poses.with_values({n: float(v) for n, v in values.items() if n in own})
+        poses = self.poses.with_parameters({n: float(v) for n, v in values.items() if n in own})
         if _has_shapes(self.robot.source):
             return replace(self, poses=poses)
         if self.bare is not None and self.scene_file is not None:
-            made = self.bare.with_values(values).decorated(self.scene_file)
+            made = self.bare.with_parameters(values).decorated(self.scene_file)
         else:
-            wheels = tuple(w.with_values(values) for w in self.wheels)
+            wheels = tuple(w.with_parameters(values) for w in self.wheels)
             made = self._drawn_again(poses.values, self.reach, wheels)
         made.floor = self.floor if made.floor is None else made.floor
         if len(made.poses.hanging) == len(poses.hanging):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 class Wheel:
     """A body that is a wheel.
 
-    >>> Wheel("front", 0.3, "tire.radius").with_values({"tire.radius": 0.4}).radius
+    >>> Wheel("front", 0.3, "tire.radius").with_parameters({"tire.radius": 0.4}).radius
     0.4
     """
 
@@ -18,7 +18,7 @@ class Wheel:
     radius: float
     parameter: str = ""
 
-    def with_values(self, values: Mapping[str, float]) -> Wheel:
+    def with_parameters(self, values: Mapping[str, float]) -> Wheel:
         """Return the wheel as large as values of parameters make it."""
         return replace(self, radius=float(values.get(self.parameter, self.radius)))
 

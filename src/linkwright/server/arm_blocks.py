@@ -139,7 +139,7 @@ class ArmSense(Block):
             from linkwright.robots import Robot
             from linkwright.robots.ik import tool_kinematics
 
-            robot = Robot(arm.mechanism.with_values(dict(arm.values)))
+            robot = Robot(arm.mechanism.with_parameters(dict(arm.values)))
             place, turn = tool_at(self, tool_kinematics(robot, arm.tool), q)
             self.output_vector("pose", [*place, *turn], doc="of the tool, in the base of the arm")
 

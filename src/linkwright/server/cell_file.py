@@ -106,7 +106,7 @@ def refuse_weak(cell: Cell) -> None:
     >>> refuse_weak(read_cell("axes2"))
     """
     for i, arm in enumerate(cell.arms):
-        model = arm.mechanism.with_values(dict(arm.values))
+        model = arm.mechanism.with_parameters(dict(arm.values))
         weight = Robot(model).gravity(arm.start)
         for axis, effort in zip(arm.axes, weight, strict=True):
             most, unit = abs(axis.constant) * axis.current, "N*m" if axis.unit == "rad" else "N"

@@ -388,7 +388,7 @@ def _motion(cell: Cell, arm: CellArm) -> ChainMotion:
             slots=1,
             name=name,
         )
-    robot = Robot(arm.mechanism.with_values(dict(arm.values)))
+    robot = Robot(arm.mechanism.with_parameters(dict(arm.values)))
     return ArmMotion(
         tool_kinematics(robot, arm.tool),
         speed,

@@ -82,7 +82,7 @@ class ArmForce(Block):
         kept = [maximum(-law.approach, minimum(law.approach, x)) for x in rates]
         offset = [remember(f"offset{i}") for i in range(n)]
         placed = [hold(x + d) for x, d in zip(target, offset, strict=True)]
-        robot = Robot(arm.mechanism.with_values(dict(arm.values)))
+        robot = Robot(arm.mechanism.with_parameters(dict(arm.values)))
         kinematics = tool_kinematics(robot, arm.tool)
         there, commanded = (tool_at(self, kinematics, q)[0] for q in (placed, target))
         beside = [maximum(-BACK, minimum(BACK, (y - x) / KEPT))  # along axes without force
@@ -150,7 +150,7 @@ class ToolContact(Block):
         n, hold = len(arm.axes), self.intermediate
         q = self.input_vector("q", n, list(arm.start), doc="positions")
         u = self.input_vector("u", n, doc="speeds")
-        robot = Robot(arm.mechanism.with_values(dict(arm.values)))
+        robot = Robot(arm.mechanism.with_parameters(dict(arm.values)))
         kinematics = tool_kinematics(robot, arm.tool)
         place, _ = tool_at(self, kinematics, q)
         none = [self.expr(0)] * n

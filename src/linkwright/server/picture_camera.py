@@ -134,7 +134,7 @@ def picture_camera(
             binary = adaptive_threshold(picture, window, dark=dark)
         else:
             binary = threshold(picture, level, dark=dark)
-        whole = [r for r in find_regions(binary, least=least) if not r.cut]
+        whole = [r for r in find_regions(binary, min_area=least) if not r.cut]
         if not whole:
             return None
         middle = (picture.shape[1] / 2, picture.shape[0] / 2)

@@ -52,7 +52,7 @@ class ArmReach:
         from linkwright.robots import Robot
 
         self._arm = arm
-        self._robot = Robot(arm.mechanism.with_values(dict(arm.values)))
+        self._robot = Robot(arm.mechanism.with_parameters(dict(arm.values)))
         pose, _ = self._at(np.array(arm.start))  # whatever is compiled is so from here on
         for goal in (pose, pose[:3, 3]):
             self._robot.inverse_kinematics(goal, arm.tool, arm.start, attempts=1)

@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from linkwright.base.energies import ENERGIES
+from linkwright.base.results import Result
 from linkwright.recording.recording import Array, Recording
 
 
 @dataclass(frozen=True, slots=True)
-class Balance:
+class Balance(Result):
     """Energies at the end of a run, in the unit given."""
 
     kinetic: float  # kinetic energy

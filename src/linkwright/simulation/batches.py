@@ -42,12 +42,12 @@ def simulate_batch(
     step: Amount | None = None,
     method: str = BATCH.method,
     initial: Given | None = None,
-    values: Given | None = None,
+    parameters: Given | None = None,
     inputs: Given | None = None,
     record: Iterable[str] | None = None,
     every: int | None = BATCH.every,
     seed: ArrayLike = 0,
-    numbers: ArrayLike | None = None,
+    run_ids: ArrayLike | None = None,
     tolerance: float = BATCH.tolerance,
     absolute: float | None = None,
     threads: int | None = None,
@@ -66,13 +66,13 @@ def simulate_batch(
         method: as for `simulate`.
         initial: where states start, by name: one number for all runs, or an array of one for each.
             What constraints determine is computed.
-        values: parameters, in the same way.
+        parameters: their values, in the same way.
         inputs: inputs, in the same way.
         record: names of the outputs to sample; all by default.
         every: steps (of a System in which something is sampled, base ticks) from one sample to the
             next; 0 for final states only, None for about a thousand samples.
         seed: of noise, one for all runs or one for each.
-        numbers: of the runs, on which noise depends; 0, 1, 2, ... by default, and 0 for all where
+        run_ids: of the runs, on which noise depends; 0, 1, 2, ... by default, and 0 for all where
             each has a seed of its own: it is then the run of `simulate` with that seed.
         tolerance: of an adaptive method, relative error of a step.
         absolute: the same where a state is near zero, as for `simulate`.
@@ -92,11 +92,13 @@ def simulate_batch(
         until, step=step, method=method, tolerance=tolerance, absolute=absolute, every=every
     )
     system = system_of(model).copy()
-    given = _each(system, {**by_name(values, "values"), **by_name(inputs, "inputs")}, "values")
+    given = _each(
+        system, {**by_name(parameters, "parameters"), **by_name(inputs, "inputs")}, "parameters"
+    )
     initial = _each(system, by_name(initial, "initial"), "initial")
     count = run_count(runs, [*initial.values(), *given.values(), seed])
-    if numbers is None:
-        numbers = np.zeros(count, int) if np.ndim(seed) else np.arange(count)
+    if run_ids is None:
+        run_ids = np.zeros(count, int) if np.ndim(seed) else np.arange(count)
     own = system.mechanism.parameters
     refuse_unreal(system.mechanism, {n: v for n, v in given.items() if n in own})
     wanted = (None if record is None else tuple(record)) if every != 0 else ()
@@ -105,16 +107,16 @@ def simulate_batch(
     phases, settings = timed(system, phases, settings)
     parameters_of(system, given)  # which refuses those without sense
     starts = starts_of(system, phases, initial, given, count)
-    parameters, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
+    tunable, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
     found = run_batch(
         phases,
         settings,
         runs=count,
         initial=starts,
-        values={n: v for n, v in given.items() if n in parameters},
+        values={n: v for n, v in given.items() if n in tunable},
         inputs={n: v for n, v in given.items() if n in sources},
         seed=seed,
-        numbers=numbers,
+        numbers=run_ids,
         threads=1 if fallback is not None and fallback.stepwise else threads,
         progress=progress,
         device=device,
@@ -127,7 +129,7 @@ def simulate_batch(
         given=given,
         initial=initial,
         seeds=seed,
-        numbers=numbers,
+        numbers=run_ids,
     )
     for run in (i for i, words in enumerate(found.reasons) if words == SINGULAR):
         mine = made.numbers_of(run)

@@ -301,7 +301,7 @@ def _stretch(
 
     def run(until: float) -> Any:
         return simulate(
-            mode.m, until, initial=start, values=values, step=min(step, until), every=1,
+            mode.m, until, initial=start, parameters=values, step=min(step, until), every=1,
             tolerance=tolerance,
         )  # fmt: skip
 

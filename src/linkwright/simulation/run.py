@@ -12,6 +12,7 @@ import numpy as np
 from linkwright.base.energies import ENERGIES
 from linkwright.base.errors import Error
 from linkwright.base.reprs import one_line
+from linkwright.base.results import Result
 from linkwright.recording.holder import Recorded
 from linkwright.recording.recording import Array, Recording
 from linkwright.recording.transfer import StayedBehind
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class Energies:
+class Energies(Result):
     """Energies of a run over time: kinetic and in the field of gravity, J; power of loads, W."""
 
     kinetic: Array

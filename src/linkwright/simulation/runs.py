@@ -88,13 +88,13 @@ class RunInterrupted(KeyboardInterrupt):
 
 @worded
 def simulate(
-    mechanism: Mechanism | Equations | AssembledRobot | System | str | os.PathLike[str],
+    model: Mechanism | Equations | AssembledRobot | System | str | os.PathLike[str],
     until: Amount | None = None,
     *,
     step: Amount | None = None,
     method: str = DEFAULTS.method,
     initial: Mapping[str, Amount] | None = None,
-    values: Mapping[str, Amount] | None = None,
+    parameters: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Input] | None = None,
     every: int | None = None,
     tolerance: float = DEFAULTS.tolerance,
@@ -109,7 +109,7 @@ def simulate(
     """Return the motion of a mechanism, or a run of a System, from time zero.
 
     Args:
-        mechanism: a mechanism, a robot, equations derived from it, a System, a file or the name
+        model: a mechanism, a robot, equations derived from it, a System, a file or the name
             of a shipped model. From a mechanism equations are derived quickly; `derive` finds
             smaller ones, which takes longer.
         until: end time, s; the model's own by default, or 10 s.
@@ -122,7 +122,7 @@ def simulate(
             `linkwright.simulation.native.methods`.
         initial: coordinates, speeds and other states to start from, over the model's own; what
             constraints determine is computed.
-        values: values of parameters, over the model's own.
+        parameters: values of parameters, over the model's own.
         inputs: for inputs that nothing drives a number or a function of time.
         every: steps (of a System in which something is sampled, base ticks) from one sample to the
             next; by default so many that there are about a thousand samples.
@@ -159,8 +159,8 @@ def simulate(
     if target is not None:
         target.check()
     begun, watch = time.perf_counter(), Stopwatch()
-    system = system_of(mechanism).copy()
-    give(system, initial, values, inputs, settings.until)
+    system = system_of(model).copy()
+    give(system, initial, parameters, inputs, settings.until)
     names = None if record is None else list(record)
     session, settings = session_of(system, settings.recorded(), names, preparing=watch)
     about = metadata_of(system, session.phases, settings)
@@ -187,7 +187,7 @@ def give(
     """
     system.set_initial(by_name(initial, "initial"))
     plain = {n: v for n, v in by_name(inputs, "inputs").items() if not callable(v)}
-    system.set({**by_name(values, "values"), **plain})
+    system.set({**by_name(values, "parameters"), **plain})
     for name, function in by_name(inputs, "inputs").items():
         if callable(function):
             known = system.inputs()

@@ -17,7 +17,7 @@ import numpy as np
 
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, suggestion, unknown
-from linkwright.base.results import in_columns, plain
+from linkwright.base.results import Result, in_columns, plain
 from linkwright.formats.catalog.reader import joined, read_catalog
 from linkwright.formats.catalog.schema import Catalog, DriveEntry
 from linkwright.formats.catalog.writer import chosen_parts
@@ -104,7 +104,7 @@ class JointOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Sizing:
+class Sizing(Result):
     """Drives that a robot's task needs.
 
     Args:

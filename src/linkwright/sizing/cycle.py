@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 
 __all__ = ["JointCycle", "joint_axes"]
 
@@ -18,7 +19,7 @@ KINDS = ("revolute", "prismatic")
 
 
 @dataclass(frozen=True, slots=True)
-class JointCycle:
+class JointCycle(Result):
     """Motion and load of one joint over a task that repeats.
 
     The sign of `torque` is that of inverse dynamics: what the drive does to the joint along
@@ -53,6 +54,11 @@ class JointCycle:
     torque: np.ndarray
     force: np.ndarray | None = None
     moment: np.ndarray | None = None
+    _units = (
+        ("times", "s"),
+        ("force", "N"),
+        ("moment", "N*m"),
+    )
 
     def __init__(
         self,

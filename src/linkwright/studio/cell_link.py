@@ -271,7 +271,7 @@ class CellLink(StudioLink):
         else:
             getattr(self.hand(arm), what)()
 
-    def set_values(self, arm: str, values: dict[str, float]) -> None:
+    def set_parameters(self, arm: str, values: dict[str, float]) -> None:
         """Change parameters of an arm while it runs: gains, which are above zero."""
         known = self.values[self.cell.arm(arm).name]
         hand = self.hand(arm)

@@ -101,9 +101,9 @@ class Live(Paced):
     # -- what the user wants -----------------------------------------------------------------------
     def set_value(self, name: str, value: float) -> None:
         """Change a parameter, a gain or an input while it runs."""
-        self.set_values({name: value})
+        self.set_parameters({name: value})
 
-    def set_values(self, values: Mapping[str, float]) -> None:
+    def set_parameters(self, values: Mapping[str, float]) -> None:
         """Change several at once: all, or none where one of them cannot be."""
         wanted = {name: float(value) for name, value in values.items()}
         for name, value in wanted.items():
@@ -141,7 +141,7 @@ class Live(Paced):
 
     def set_ground(self, on: bool) -> None:
         """Let a robot stand on the ground, or fall through it."""
-        self.set_values({n: stiff if on else 0.0 for n, stiff in self.plant.grounds.items()})
+        self.set_parameters({n: stiff if on else 0.0 for n, stiff in self.plant.grounds.items()})
 
     def pull(self, body: str, target: Array) -> None:
         """Draw the mass center of a body to a point."""
@@ -206,7 +206,7 @@ class Live(Paced):
 
     def _refresh_poses(self) -> None:
         own = self._own(self.values)
-        self.poses = self.scene.poses.with_values(own) if own else self.scene.poses
+        self.poses = self.scene.poses.with_parameters(own) if own else self.scene.poses
 
     def coordinates(self, reached: Reached | None = None) -> Array:
         """Return the scene's coordinates where the run stands."""

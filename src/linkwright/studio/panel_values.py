@@ -142,7 +142,7 @@ class ValuesPanel:
         live = self.panels.live
         if live is None:
             return
-        live.set_values({name: each.value for name, (each, _) in self.sliders.items()})
+        live.set_parameters({name: each.value for name, (each, _) in self.sliders.items()})
         self._refuse("")
         for each, slider in self.sliders.values():
             slider.value = self._within(each, each.value)

@@ -269,7 +269,7 @@ class PanelState:
         if values == drawn:
             return
         self._drawn = values
-        scene = (stage.worn or stage.scene).with_values(values)
+        scene = (stage.worn or stage.scene).with_parameters(values)
         self.listen(stage, stage.reshape(scene))
         if self.mode != PLAYED:
             self.show(self.q)

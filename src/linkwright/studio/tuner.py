@@ -106,7 +106,7 @@ class Tuner:
     def set_parameters(self, axis: str, values: Mapping[str, float]) -> None:
         """Change parameters of an axis while it runs."""
         arm, k = self._axis(axis)
-        self._link.set_values(arm.name, {f"{n}.{k + 1}": float(v) for n, v in values.items()})
+        self._link.set_parameters(arm.name, {f"{n}.{k + 1}": float(v) for n, v in values.items()})
 
     def start(self, axis: str, test: str, asked: Mapping[str, Any]) -> None:
         """Begin an experiment in the background."""

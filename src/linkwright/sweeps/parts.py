@@ -75,7 +75,7 @@ def run_part(job: Job, part: int, threads: int | None = None, device: str = "cpu
         step=plan.step,
         method=plan.method,
         initial=initial,
-        values=values,
+        parameters=values,
         record=names,
         every=job.every,
         seed=plan.seed + np.arange(rows.start, rows.stop) % plan.runs,

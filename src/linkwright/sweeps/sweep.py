@@ -23,6 +23,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.base.files import LARGEST, parse_json, read_text, write_text, write_with
 from linkwright.base.optional import extra
 from linkwright.base.reprs import brief
+from linkwright.base.results import Result
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.models.sources import source_of
 from linkwright.simulation.described import own_times
@@ -37,7 +38,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Sweep:
+class Sweep(Result):
     """What a sweep has found: a column for each parameter and each thing kept, a row for each run.
 
     Args:
@@ -103,12 +104,12 @@ def sweep(
     *,
     step: float | None = None,
     method: str = DEFAULTS.method,
-    values: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
     channels: Mapping[str, Sequence[str]] | None = None,
     seeds: Iterable[int] | int | None = None,
     seed: int = DEFAULTS.seed,
-    together: bool = False,
+    zip: bool = False,  # noqa: A002 - the word of the field
     every: int | None = None,
     tolerance: float = DEFAULTS.tolerance,
     absolute: float | None = None,
@@ -118,7 +119,7 @@ def sweep(
     cluster: str | None = None,
     device: str = "cpu",
     progress: Progress | None = None,
-    **parameters: Any,
+    **more: Any,
 ) -> Sweep:
     """Run a model many times, and return what is kept of each run.
 
@@ -129,15 +130,16 @@ def sweep(
         until: end time, s; the model's own by default, or 10 s.
         step: of a method with fixed steps, or the finest interval of samples, s, as for `simulate`.
         method: as for `simulate`.
-        values: parameters and inputs: a number, a list, a range `{"from": 1, "to": 2, "count": 5}`
-            or a distribution such as `{"normal": [mean, deviation]}`.
+        parameters: values of parameters and inputs: a number, a list, a range
+            `{"from": 1, "to": 2, "count": 5}` or a distribution such as
+            `{"normal": [mean, deviation]}`.
         initial: where states start, in the same way.
         channels: what is kept of each: "final", "min", "max", "mean", "rms", "at T"; by default
             the last values of all.
         seeds: of distributions and of noise, a run for each at each point of the grid: the run with
             seed s is `simulate(seed=s)`. A number counts them, from `seed` on.
         seed: of all runs, where no seeds are given; else it is added to them.
-        together: let lists go together, one entry a run, instead of spanning a grid.
+        zip: let lists go together, one entry a run, instead of spanning a grid.
         every: steps from sample to sample; by default for about a thousand.
         tolerance: of an adaptive method, relative error of a step.
         absolute: the same where a state is near zero, as for `simulate`.
@@ -147,7 +149,7 @@ def sweep(
         cluster: address of a Dask scheduler, for a model by its name or file.
         device: where runs go: "cpu", or "cuda" for an NVIDIA card.
         progress: called with the number of runs that are done.
-        parameters: as `values`, by their names.
+        more: as `parameters`, by their names.
 
     >>> found = sweep("pendulum", 1.0, L={"from": 0.5, "to": 1.5, "count": 3})
     >>> found["L"].tolist()
@@ -165,12 +167,12 @@ def sweep(
         until,
         step,
         method,
-        {n: _given(v) for n, v in {**(values or {}), **parameters}.items()},
+        {n: _given(v) for n, v in {**(parameters or {}), **more}.items()},
         {n: _given(v) for n, v in (initial or {}).items()},
         {n: (k,) if isinstance(k, str) else tuple(k) for n, k in (channels or {}).items()},
         count,
         first,
-        together,
+        zip,
         every,
         tolerance,
         absolute=absolute,

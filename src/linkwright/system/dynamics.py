@@ -35,7 +35,7 @@ def equations_of(
     if formulation == "quick":
         large = speeds > LARGE and not view.constraints
         formulation = _for_large(view) if large else QUICK
-    made = derive(view, formulation, values=values)
+    made = derive(view, formulation, parameters=values)
     return with_shipped(made) if formulation == "auto" else made
 
 

@@ -237,7 +237,7 @@ def _derived(system: System, view: Mechanism, form: Form) -> Equations | None:
         QUICK,
         closed_at={view.coordinates[n]: v for n, v in form.at},
         dependent=[names[n] for n in form.dependent],
-        values=parameters(system),
+        parameters=parameters(system),
     )
 
 

@@ -394,11 +394,11 @@ class System(Shown):
             raise UnitError(f"{target.name} is in {wanted}, but {value} is in {found}")
 
     # -- numbers -----------------------------------------------------------------------------------
-    def set(self, values: Mapping[str, Amount]) -> None:
+    def set(self, parameters: Mapping[str, Amount]) -> None:
         """Set values of parameters and of inputs that nothing drives.
 
         Args:
-            values: by name, such as `"pd.kp"`; those of the mechanism by their own names.
+            parameters: by name, such as `"pd.kp"`; those of the mechanism by their own names.
 
         >>> s = System(name="s")
         >>> b = Block("b")
@@ -408,7 +408,7 @@ class System(Shown):
         >>> s.inputs()
         {'b.u': 3.0}
         """
-        self.values.update(amounts(values, "values", self._unit_of))
+        self.values.update(amounts(parameters, "parameters", self._unit_of))
 
     def set_initial(self, values: Mapping[str, Amount]) -> None:
         """Set where states start.

@@ -96,7 +96,7 @@ def command(
         {name: (low, high, int(count)) for name, (low, high, count) in axes.items()},
         names,
         at=read_settings(at, "--at"),
-        start=read_settings(initial, "--initial", mechanism_of(opened)) or None,
+        initial=read_settings(initial, "--initial", mechanism_of(opened)) or None,
         soft=soft,
         folder=folder,
         resume=resume,

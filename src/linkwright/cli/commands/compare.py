@@ -112,7 +112,7 @@ def _opened(name: str, antenna: float | None) -> Robot:
         raise InputError(f"{name!r} has no antenna_mass", remedy="leave --antenna out")
     if not antenna >= 0.0:
         raise InputError(f"--antenna {antenna:g} kg is not a mass", remedy="give 0 or more")
-    return Robot(robot.mechanism.with_values({"antenna_mass": antenna}))
+    return Robot(robot.mechanism.with_parameters({"antenna_mass": antenna}))
 
 
 def _plain(s: HorizonSweep) -> dict[str, Any]:

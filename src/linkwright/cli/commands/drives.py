@@ -293,7 +293,7 @@ def _fitted(chain: Any, fit: Path, validate: Path | None) -> CommandResult:
         "nis": found.nis,
     }
     came = f"{found.samples} samples at {found.rate:g} Hz"
-    lines = [found.table(), f"{came}; innovations squared {found.nis:.3g} (1 where all fits)"]
+    lines = [found.summary(), f"{came}; innovations squared {found.nis:.3g} (1 where all fits)"]
     if validate is not None:
         checked = found.validated(read_recording(validate))
         data["validation"] = {

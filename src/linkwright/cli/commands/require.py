@@ -129,7 +129,7 @@ def command(
         need.save(recording)
     if out is not None:
         need.report(out, worst=cases)
-    data: dict[str, Any] = {"task": need.task.name, "joints": need.table()}
+    data: dict[str, Any] = {"task": need.task.name, "joints": need.rows()}
     if cases is not None:
         data["worst"] = cases.cases
     return CommandResult(

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.results import Result
 from linkwright.blocks import Block, BlockError, checked
 from linkwright.control.pid import PidGains
 
@@ -56,7 +57,7 @@ class AxisCoefficients:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundedCoefficients:
+class RoundedCoefficients(Result):
     """Coefficients as integers, and what rounding did to them.
 
     Args:

@@ -174,13 +174,13 @@ class Hybrid(PlaceLaw):
                     remedy="give threshold={...}: the deflection at which contact begins",
                 )
             return ONE, [ZERO] * 6
-        share = self.parameter("release", release, unit="1", least=0.0, most=1.0)
+        share = self.parameter("release", release, unit="1", lower=0.0, upper=1.0)
         speeds, far, near = [ZERO] * 6, ZERO, ZERO
         for k in chosen:
             if given["approach"][k]:
                 speeds[k] = self.parameter(f"approach_{AXES[k]}", given["approach"][k])
             if given["threshold"][k]:
-                edge = self.parameter(f"threshold_{AXES[k]}", given["threshold"][k], least=0.0)
+                edge = self.parameter(f"threshold_{AXES[k]}", given["threshold"][k], lower=0.0)
                 far = far + where(absolute(self.felt[k]) >= edge, 1.0, 0.0)
                 near = near + where(absolute(self.felt[k]) >= share * edge, 1.0, 0.0)
         before = self.discrete_state("touches", doc="1 during contact")
@@ -198,7 +198,7 @@ class Hybrid(PlaceLaw):
             raise BlockError(
                 f"follow of {self.name!r} is {pole:g}", remedy="give a number from 0 to below 1"
             )
-        b = self.parameter("follow", pole, unit="1", least=0.0)
+        b = self.parameter("follow", pole, unit="1", lower=0.0)
         self.require(b < 1)
         begun = self.discrete_state("followed", 1.0, doc="1 after the first tick")
         turned = []

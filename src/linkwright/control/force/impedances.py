@@ -44,7 +44,7 @@ def six_by_six(
     rows = [[ZERO] * 6 for _ in AXES]
     for k, (axis, x) in enumerate(zip(AXES, values, strict=True)):
         unit, sign = (along if k < 3 else about), ("positive" if above else "")
-        rows[k][k] = element.parameter(f"{name}_{axis}", x, unit=unit, sign=sign, least=0.0)
+        rows[k][k] = element.parameter(f"{name}_{axis}", x, unit=unit, sign=sign, lower=0.0)
     return rows
 
 

@@ -98,8 +98,8 @@ class OperationalHybrid(ToolLaw):
                 remedy=f"name these axes in force={force!r} too, or leave them out of push",
             )
         pushed = self.input_vector("push", 6, wanted, doc="what the tool should press with")
-        stiff = self.parameter("kp", kp, unit="1/s^2", least=0.0)
-        damp = self.parameter("kd", kd, unit="1/s", least=0.0)
+        stiff = self.parameter("kp", kp, unit="1/s^2", lower=0.0)
+        damp = self.parameter("kd", kd, unit="1/s", lower=0.0)
         mass = six_by_six(self, "M", M, above=True, whole=False)
         drag = six_by_six(self, "D", D, whole=False)
         turn = self._turn(frame, rotation)
@@ -132,7 +132,7 @@ class OperationalHybrid(ToolLaw):
         if not ki:
             return ZERO
         gain = self.parameters.get("ki")
-        rate = gain.symbol if gain else self.parameter("ki", ki, unit="1/s", least=0.0)
+        rate = gain.symbol if gain else self.parameter("ki", ki, unit="1/s", lower=0.0)
         return self.state(
             f"integral_{axis}", rate * lack, doc=f"integral of the force along {axis}"
         )

@@ -74,7 +74,7 @@ class PassivityObserver(JointElement):
         joule = "J"
         wanted = self.input_vector("tau", n, doc="torques or forces of the law")
         supply = self.input("supply", unit="W", doc="power that the reference brings")
-        allowed = self.parameter("budget", budget, unit=joule, least=0.0)
+        allowed = self.parameter("budget", budget, unit=joule, lower=0.0)
         damp = gains(self, "damping", damping, names)
         kinetic, potential = self._energies(values)
         started = self.discrete_state("started", 1.0, unit="1")

@@ -82,7 +82,7 @@ class PlaceLaw(ForceLaw):
                     f"filter of {name!r} is {self.pole:g}", remedy="give a number from 0 to below 1"
                 )
         checked(damping, "damping", least=0.0)
-        self._damping = self.parameter("damping", damping, least=0.0) if damping else None
+        self._damping = self.parameter("damping", damping, lower=0.0) if damping else None
         self.felt = [self.intermediate(x) for x in self.believed_deflection()]
         self.seen = self._filtered(self.felt)
 
@@ -90,7 +90,7 @@ class PlaceLaw(ForceLaw):
         """Return what the filter gives now: it knows the values up to the tick before."""
         if self.pole is None:
             return list(values)
-        a = self.parameter("filter", self.pole, unit="1", least=0.0)
+        a = self.parameter("filter", self.pole, unit="1", lower=0.0)
         self.require(a < 1)
         found = []
         for axis, value in zip(AXES, values, strict=True):
@@ -130,11 +130,11 @@ class PlaceLaw(ForceLaw):
                 )
         if isinstance(given, Mapping | Sequence):
             made = {
-                k: self.parameter(f"{name}_{AXES[k]}", numbers[k], unit="1", least=0.0)
+                k: self.parameter(f"{name}_{AXES[k]}", numbers[k], unit="1", lower=0.0)
                 for k in axes
             }
         else:
-            one = self.parameter(name, numbers[0], unit="1", least=0.0)
+            one = self.parameter(name, numbers[0], unit="1", lower=0.0)
             made = dict.fromkeys(axes, one)
         for gain in dict.fromkeys(made.values()) if not self.forced else ():
             self.require(gain <= (1 + 1e-6) * self._bound(law), "for a stable sampled loop")

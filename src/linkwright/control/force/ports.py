@@ -211,7 +211,7 @@ class ForceLaw(JointController):
     def _stiff(self, numbers: Sequence[float]) -> tuple[Expr, ...]:
         rows = zip(AXES, numbers, ("N/m",) * 3 + ("N*m/rad",) * 3, strict=True)
         return tuple(
-            self.parameter(f"stiffness_{axis}", k, unit=unit, least=0.0) for axis, k, unit in rows
+            self.parameter(f"stiffness_{axis}", k, unit=unit, lower=0.0) for axis, k, unit in rows
         )
 
     def believed_deflection(self) -> list[Expr]:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwright.algebra import Expr
+from linkwright.base.arguments import worded
 from linkwright.blocks import BlockError, checked
 from linkwright.control.joints import PerJoint, driven_joints, numbers
 from linkwright.equations.kernels import quick_inverse
@@ -36,6 +37,7 @@ _STARTS, _ROUNDS = 12, 20
 _TURN: Span = (-math.pi, math.pi)
 
 
+@worded
 def residual_bounds(
     mechanism: Any,
     uncertainty: Mapping[str, float],
@@ -45,7 +47,7 @@ def residual_bounds(
     span: Span | Mapping[str, Span] = _TURN,
     joints: Iterable[str] | None = None,
     margin: float = 1.0,
-    least: PerJoint = 0.0,
+    min_bound: PerJoint = 0.0,
     samples: int = 4096,
     seed: int = 0,
 ) -> dict[str, float]:
@@ -65,8 +67,8 @@ def residual_bounds(
         joints: names of the coordinates; all that can be driven by default.
         margin: factor on the result, for worse states that no ascent met and for errors of
             measurement.
-        least: no bound is smaller, N*m or N: for joints whose torque the uncertain parameters do
-            not change, and for noise.
+        min_bound: no bound is smaller, N*m or N: for joints whose torque the uncertain parameters
+            do not change, and for noise.
         samples: number of random states.
         seed: of the random states.
 
@@ -97,7 +99,7 @@ def residual_bounds(
     states[: count // 2, n:] = np.where(states[: count // 2, n:] < 0, *(e[n:] for e in ends))
     errors = _errors(m, wrong, pairs)
     found = _ascended(errors, states, *ends)
-    floors = numbers(least, names, "least", least=0.0)
+    floors = numbers(min_bound, names, "min_bound", least=0.0)
     rows = zip(names, found, floors, strict=True)
     return {name: max(factor * worst, floor) for name, worst, floor in rows}
 

@@ -185,7 +185,7 @@ class ToolLaw(ForceLaw):
         self.output(
             "clearance", clearance, unit="1", doc="from a singular pose: 0 there, at most 1"
         )
-        limit = self.parameter("clear", CLEAR, unit="1", sign="positive", least=0.0)
+        limit = self.parameter("clear", CLEAR, unit="1", sign="positive", lower=0.0)
         near = self.intermediate(maximum(1 - clearance / limit, 0.0))
         more = self.intermediate(_DAMPED * near**2)
         return tuple(

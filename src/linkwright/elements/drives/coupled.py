@@ -88,7 +88,7 @@ class CoupledDrives(Element):
             K = number(stiffness[j], f"stiffness of {name!r}", above=0.0)
             B = number(losses[j], f"damping of {name!r}", least=0.0)
             spring = self.parameter(f"stiffness{j + 1}", K, unit="N*m/rad", sign="positive")
-            damper = self.parameter(f"damping{j + 1}", B, unit="N*m*s/rad", least=0.0)
+            damper = self.parameter(f"damping{j + 1}", B, unit="N*m*s/rad", lower=0.0)
             twist = self.intermediate(_mixed(back[j], shafts, "angle") - q)
             rate = self.intermediate(_mixed(back[j], shafts, "speed") - rates[q])
             loads.append(self.intermediate(spring * twist + damper * rate))

@@ -235,8 +235,8 @@ class PartSketch:
                     as_expr(0) if meta["absent"] and not value else value,
                     unit=meta["unit"],
                     sign="positive" if meta["above"] >= 0 else "nonzero" * meta["nonzero"],
-                    least=meta["least"],
-                    most=meta["most"],
+                    lower=meta["least"],
+                    upper=meta["most"],
                 )
             found.append(known[label])
         for low, high in self.part.rising:

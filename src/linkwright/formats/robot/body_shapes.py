@@ -26,11 +26,11 @@ def drawn(
 
     >>> from linkwright.algebra import as_expr
     >>> from linkwright.mechanism.shapes import Sphere
-    >>> drawn(Sphere(0.1).with_values(as_expr), lambda xs: [float(x) for x in xs]).size
+    >>> drawn(Sphere(0.1).with_parameters(as_expr), lambda xs: [float(x) for x in xs]).size
     (0.1,)
     """
     known = iter([float(x) for x in numbers(shape.values())])
-    info = shape.with_values(lambda _: next(known))
+    info = shape.with_parameters(lambda _: next(known))
     x, y, z = info.at
     rotation = reduce(product, (turned(_AXES[axis], angle) for axis, angle in info.turn), UNTURNED)
     color = None if info.color is None else color_of(info.color)
@@ -76,7 +76,7 @@ def shape_of(table: tables.ShapeTable, file: str) -> Shape:
 
 def shape_table(body: str, shape: Shape, value: Callable[[Expr], Any]) -> dict[str, Any]:
     """Return the table of a text model that describes a shape."""
-    info = shape.with_values(value)
+    info = shape.with_parameters(value)
     data: dict[str, Any] = {"body": body, "kind": shape.kind}
     for key in (*shape.measured, "at"):
         given = getattr(info, key)

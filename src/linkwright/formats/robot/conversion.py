@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
 from linkwright.base.files import file_exists, write_text
+from linkwright.base.results import Result
 from linkwright.formats.robot.description import Description, Ignored, LinkShape
 from linkwright.formats.robot.files import (
     is_autosim,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(Result):
     """What was written, and what was not."""
 
     robot: Description

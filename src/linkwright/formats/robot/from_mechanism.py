@@ -56,7 +56,7 @@ def description_of(mechanism: Mechanism) -> Description:
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass=2, com=("L/2", 0, 0), inertia=(0, 0, 0.1))
-    >>> m.set_values({"L": 1.0})
+    >>> m.set_parameters({"L": 1.0})
     >>> d = description_of(m)
     >>> d.joints[0].kind, d.joints[0].axis, d.link("rod").mass.center
     ('revolute', (0.0, 0.0, 1.0), (0.5, 0.0, 0.0))

@@ -51,7 +51,7 @@ def _panels(run: Run) -> list[Panel]:
 
 def compensation() -> Reproduction:
     """Return figure 3: the arm moves against the deflection, and as far."""
-    run = simulate(_press("position", 0.0), 3.0, values={"F": 2.0}, method="rk4", step=1 / 4000)
+    run = simulate(_press("position", 0.0), 3.0, parameters={"F": 2.0}, method="rk4", step=1 / 4000)
     at = [1e3 * float(np.interp((k + 0.75) * TICK, run.times, run["slide"])) for k in (5, 10, 20)]
     end = {name: 1e3 * float(run.final[name]) for name in ("tool", "slide")}
     return Reproduction(
@@ -94,7 +94,7 @@ def waves() -> Reproduction:
     panels, overshoot, made = [], [], []
     s = load("puma-on-wave")
     for gain in (0.2, 0.6):
-        run = simulate(s, 8.0, values={"law.KF": gain})
+        run = simulate(s, 8.0, parameters={"law.KF": gain})
         touching, force = run["wave.normal1"] > 0, -run["weight.wrench[2]"]
         first = float(run.times[np.argmax(touching)])
         late = run.times > first + 1.0

@@ -21,7 +21,7 @@ WHY = "the parts that the report plots are lost; ours are the sizes of the force
 def _loads(at_sea: bool) -> Recording:
     """Return what joints carry; the strut has its weight."""
     balanced = {"strut_balance_mass": 130.63 / 0.5, "strut_balance_arm": 0.5}
-    mount = load("mount-prismatic").mechanism.with_values(balanced)
+    mount = load("mount-prismatic").mechanism.with_parameters(balanced)
     return deck_loads(mount, (1, 0, 0), TIMES, report_ship(stabilized=True) if at_sea else None)
 
 

@@ -20,7 +20,7 @@ READ = "what the balance must have read is not legible; the points are the model
 @cache
 def _bare(mount: str, **values: float) -> Robot:
     """Return a mount as it was built: without an antenna."""
-    return Robot(Robot(mount).mechanism.with_values({"antenna_mass": 0.0} | values))
+    return Robot(Robot(mount).mechanism.with_parameters({"antenna_mass": 0.0} | values))
 
 
 def _experiment(fine: BenchTest, points: BenchTest) -> Panel:
@@ -47,7 +47,7 @@ def _tested(
     rows = [np.radians(np.arange(low, high + 0.1, step)) for step in (2.5, 20.0)]
     locked = {name: math.radians(x) for name, x in held.items()}
     given = {"antenna_mass": 0.0} | values
-    fine, points = (bench_test(mount, locked, moved, row, values=given) for row in rows)
+    fine, points = (bench_test(mount, locked, moved, row, parameters=given) for row in rows)
     return fine, points
 
 

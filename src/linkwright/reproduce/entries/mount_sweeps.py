@@ -70,7 +70,7 @@ def two_motors() -> Reproduction:
     """Return figures 10.5 to 10.7, and what two given weights do."""
     sweep = _swept("mount-2-rotary")
     made = _at(sweep, 1, {0: "827.99", 60: "975.45", 90: "535.45", 180: "-758.45"})
-    robot = Robot("mount-2-rotary").mechanism.with_values({"strut_balance_mass": 130.63 / 0.5})
+    robot = Robot("mount-2-rotary").mechanism.with_parameters({"strut_balance_mass": 130.63 / 0.5})
     weighed = np.abs(Robot(robot).gravity(sweep.q)).max()
     both, arms = sweep.balances["arms and strut"], sweep.balances["arms"]
     made += [
@@ -144,9 +144,9 @@ def two_jacks() -> Reproduction:
     made += _at(sweep, 2, {60: "-4426.03", 90: "-2931.86"})
     robot = Robot("mount-prismatic").mechanism
     weights = {"strut_balance_mass": 130.6291 / 0.5}
-    strut = np.abs(Robot(robot.with_values(weights)).gravity(sweep.q)).max()
+    strut = np.abs(Robot(robot.with_parameters(weights)).gravity(sweep.q)).max()
     arms = weights | {"balance_mass": 12.57295 / 0.3}
-    both = np.abs(Robot(robot.with_values(arms)).gravity(sweep.q)).max()
+    both = np.abs(Robot(robot.with_parameters(arms)).gravity(sweep.q)).max()
     made += [
         Check("130.63 kg m on the strut: greatest", "767.7", strut, "N", recomputed=True,
               within=2.0, why="at azimuths every 5 deg"),

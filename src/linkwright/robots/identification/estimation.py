@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.results import Result
 from linkwright.formats.robot.description import Description, Mass
 from linkwright.robots.identification.excitation import scaled_condition
 from linkwright.robots.identification.physical import best_physical
@@ -58,7 +59,7 @@ class BaseEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Result):
     """What was found of a robot's parameters.
 
     Args:
@@ -72,7 +73,7 @@ class Estimate:
     >>> found = Estimate(
     ...     (BaseEstimate("m", 2.0, 0.1),), {"m": 2.0}, np.zeros(1), np.zeros(1), 1, 10
     ... )
-    >>> print(found.table())
+    >>> print(found.summary())
     parameter         value     deviation    share
     m                     2           0.1    5.0 %
     """
@@ -84,15 +85,14 @@ class Estimate:
     condition: float
     samples: int
 
-    def table(self) -> str:
-        """Return the base parameters with their deviations, one in a line."""
-        width = max((len(b.name) for b in self.base), default=0)
-        lines = [f"{'parameter':<{width}}  {'value':>12}  {'deviation':>12}  {'share':>7}"]
+    def table(self) -> list[tuple[str, ...]]:
+        """Return heads and rows: the base parameters with their deviations."""
+        rows: list[tuple[str, ...]] = [("parameter", "value", "deviation", "share")]
         for b in self.base:
             share = abs(b.deviation / b.value) if b.value else np.inf
             text = f"{100 * share:.1f} %" if share < 10 else "-"
-            lines.append(f"{b.name:<{width}}  {b.value:12.6g}  {b.deviation:12.3g}  {text:>7}")
-        return "\n".join(lines)
+            rows.append((b.name, f"{b.value:.6g}", f"{b.deviation:.3g}", text))
+        return rows
 
 
 def estimate(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 from linkwright.motion import Sines
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _FAST = 2.0  # rad/s or m/s, for joints without limits of speed
 
 
 @dataclass(frozen=True, slots=True)
-class Excitation:
+class Excitation(Result):
     """A motion to record, and how well it distinguishes parameters.
 
     Args:
@@ -44,6 +45,7 @@ class Excitation:
     motion: Sines
     period: float
     condition: float
+    _units = (("period", "s"),)
 
     def sampled(self, rate: float) -> tuple[Array, Array, Array, Array]:
         """Return times, coordinates, speeds and accelerations over one period.

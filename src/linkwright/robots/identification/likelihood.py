@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from linkwright.algebra import Expr, symbol
 from linkwright.backends.kernel import compile as compile_kernel
 from linkwright.base.errors import Error, suggestion, unknown
+from linkwright.base.results import Result
 from linkwright.blocks import Block
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter
 from linkwright.control.step_model import Measurement
@@ -220,7 +221,7 @@ def _loop(phases: Phases, given: Sequence[Expr], used: Sequence[Expr]) -> Progra
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SystemFit:
+class SystemFit(Result):
     """Parameters of a System that explain a recording best.
 
     Args:
@@ -230,7 +231,7 @@ class SystemFit:
         rounds: of the search.
 
     >>> found = SystemFit((FittedParameter("R", 2.0, 0.1, 1.0, "ohm"),), 1.0, 10, 3)
-    >>> print(found.table())
+    >>> print(found.summary())
     parameter         value     deviation    share  unit
     R                     2           0.1    5.0 %  ohm
     """
@@ -254,17 +255,14 @@ class SystemFit:
             f"{name!r} was not fitted", remedy=f"there is {', '.join(self.values)}", code="R652"
         )
 
-    def table(self) -> str:
-        """Return the parameters with their deviations, one in a line."""
-        width = max((len(p.name) for p in self.parameters), default=0)
-        head = f"{'parameter':<{width}}  {'value':>12}  {'deviation':>12}  {'share':>7}  unit"
-        lines = [head]
+    def table(self) -> list[tuple[str, ...]]:
+        """Return heads and rows: the parameters with their deviations."""
+        rows: list[tuple[str, ...]] = [("parameter", "value", "deviation", "share", "unit")]
         for p in self.parameters:
             share = abs(p.deviation / p.value) if p.value else np.inf
             text = f"{100 * share:.1f} %" if share < 10 else "-"
-            told = f"{p.name:<{width}}  {p.value:12.6g}  {p.deviation:12.3g}  {text:>7}  {p.unit}"
-            lines.append(told.rstrip())
-        return "\n".join(lines)
+            rows.append((p.name, f"{p.value:.6g}", f"{p.deviation:.3g}", text, p.unit))
+        return rows
 
 
 def fit_recorded(

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from linkwright.backends.llvm.blocks import from_blocked
 from linkwright.backends.threads import checked_threads
 from linkwright.base.errors import Error
+from linkwright.base.results import Result
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording
 from linkwright.recording.transfer import Transferable
@@ -54,7 +55,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Batch(Transferable):
+class Batch(Transferable, Result):
     """Runs that were carried out together.
 
     Args:
@@ -86,7 +87,7 @@ class Batch(Transferable):
         >>> b = m.body("b", translate="x", mass="m")
         >>> f = m.force("push", 4, at=b.origin, along="x")
         >>> m.defaults(m=2.0)
-        >>> found = simulate_batch(m, 1.0, values={"m": [1.0, 2.0, 4.0]})
+        >>> found = simulate_batch(m, 1.0, parameters={"m": [1.0, 2.0, 4.0]})
         >>> found.states, found["b"].round(9).tolist()
         (('b', 'b_dot'), [2.0, 1.0, 0.5])
     """
@@ -111,6 +112,11 @@ class Batch(Transferable):
     initial: Mapping[str, ArrayLike] = field(default_factory=dict, repr=False)
     seeds: ArrayLike = 0
     numbers: ArrayLike = 0
+    _units = (
+        ("stopped", "s"),
+        ("times", "s"),
+        ("event_times", "s"),
+    )
 
     def __repr__(self) -> str:
         early = int(np.count_nonzero(np.isfinite(self.stopped)))

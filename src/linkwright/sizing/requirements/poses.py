@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError
+from linkwright.base.results import Result
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.task_parts import Follow, Move, TaskSegment
 from linkwright.motion.tasks import Task
@@ -41,7 +42,7 @@ QUANTITIES = ("torque", "power")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WorstPose:
+class WorstPose(Result):
     """Where a task asks most of a joint.
 
     Args:
@@ -67,11 +68,12 @@ class WorstPose:
     start: dict[str, float]
     evaluations: int
     proof: str = "found"
+    _units = (("time", "s"),)
 
 
 @worded
 def worst_pose(
-    robot: Robot | str | os.PathLike[str],
+    model: Robot | str | os.PathLike[str],
     task: Task | Trajectory | str | os.PathLike[str],
     joint: str,
     *,
@@ -84,7 +86,7 @@ def worst_pose(
     """Return the start from which a task asks most of a joint, as far as it is found.
 
     Args:
-        robot: a robot, or the file or shipped model of one.
+        model: a robot, or the file or shipped model of one.
         task: under joint control, of rates, relative moves and dwells, or its file.
         joint: whose peak is sought.
         quantity: "torque" or "power".
@@ -100,15 +102,15 @@ def worst_pose(
         >>> abs(found.value) > 45, found.proof
         (True, 'found')
     """
-    robot, task = robot_of(robot), task_of(task)
+    model, task = robot_of(model), task_of(task)
     if quantity not in QUANTITIES or evaluations < 100:
         raise InputError(
             f"a worst pose of {quantity!r} with {evaluations} evaluations",
             remedy="ask for torque or power, with 100 evaluations or more",
             code="R703",
         )
-    if joint not in robot.coordinates:
-        raise unknown_joint(joint, robot.coordinates)
+    if joint not in model.coordinates:
+        raise unknown_joint(joint, model.coordinates)
     for part in task.parts:
         fixed = isinstance(part, Follow) or (isinstance(part, Move) and not part.relative)
         placed = isinstance(part, TaskSegment) and part.profile == "position"
@@ -119,7 +121,7 @@ def worst_pose(
                 code="R703",
             )
     carried = None if payload is None else payload_of(payload)
-    search = _Search(robot, task, joint, quantity, carried, step)
+    search = _Search(model, task, joint, quantity, carried, step)
     return search.best(evaluations, np.random.default_rng(seed))
 
 

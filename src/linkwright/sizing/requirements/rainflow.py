@@ -9,9 +9,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwright.base.results import Result
+
 
 @dataclass(frozen=True, slots=True)
-class LoadCycle:
+class LoadCycle(Result):
     """A cycle of load.
 
     Args:

@@ -39,7 +39,7 @@ _SHOWN = 0.04  # s of a task between two pictures of it
 
 @worded
 def require(
-    robot: Robot | str | os.PathLike[str],
+    model: Robot | str | os.PathLike[str],
     task: Task | Trajectory | str | os.PathLike[str],
     *,
     payload: Payload | float | None = None,
@@ -57,7 +57,7 @@ def require(
     """Return what a task requires of a robot: motion, torques, powers, and loads in the joints.
 
     Args:
-        robot: a robot, or the file or shipped model of one.
+        model: a robot, or the file or shipped model of one.
         task: a task, its file, or a trajectory of all joints.
         payload: what the tool carries all the time; a number is a point mass in its origin, kg.
         frame: the tool's, in place of the task's.
@@ -84,9 +84,9 @@ def require(
         >>> round(abs(peak.peak), 1) > 30, peak.unit
         (True, 'N*m')
     """
-    robot, task = robot_of(robot), task_of(task)
+    model, task = robot_of(model), task_of(task)
     if frame is not None:
-        task = replace(task, frame=known_frame(robot, frame))
+        task = replace(task, frame=known_frame(model, frame))
     carried = None if payload is None else payload_of(payload)
     if carried is not None and carried.up_to is not None:
         raise MotionError(
@@ -98,25 +98,25 @@ def require(
         raise InputError(
             f"there is no scheme {scheme!r}", remedy=f"use {' or '.join(SCHEMES)}", code="R213"
         )
-    if robot.loops:
+    if model.loops:
         if scheme == "robsim":
             raise InputError(
                 "the old program's scheme has no machines with loops",
                 remedy='leave scheme as it is: "exact"',
                 code="R213",
             )
-        moved = machine_motion(robot, task, step)
+        moved = machine_motion(model, task, step)
     elif scheme == "robsim":
-        moved = robsim_motion(robot, task, step)
+        moved = robsim_motion(model, task, step)
     else:
-        moved = sampled(robot, task, step, ToolOptions(damping=damping, correct=correct))
+        moved = sampled(model, task, step, ToolOptions(damping=damping, correct=correct))
     moved = _window(moved, begin, until)
     own = {joint: dict(values) for joint, values in task.limits.items()}
     for joint, values in (limits or {}).items():
         own.setdefault(joint, {}).update(values)
-    joints = joints_of(robot)
-    recording = _recording(robot, task, joints, moved, carried, scheme, watch, dynamics=dynamics)
-    return Requirement(recording, robot, task, joints, limits_of(robot, own), carried, scheme)
+    joints = joints_of(model)
+    recording = _recording(model, task, joints, moved, carried, scheme, watch, dynamics=dynamics)
+    return Requirement(recording, model, task, joints, limits_of(model, own), carried, scheme)
 
 
 def _window(moved: SampledMotion, begin: float | None, until: float | None) -> SampledMotion:

@@ -345,7 +345,7 @@ class Requirement(Recorded):
             path, self, found, run, worst=worst, budget=budget, title=title, motion=motion
         )
 
-    def table(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """Return one row for each joint: peaks, their times and RMS, as plain data."""
         rows = []
         for joint in self.joints:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.base.arguments import worded
 from linkwright.base.checks import checked
 from linkwright.base.errors import InputError, unknown
+from linkwright.base.results import Result
 from linkwright.base.rotations import quaternion_of
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.task_parts import FORCES, TOOL
@@ -47,7 +48,7 @@ _KEPT = 5  # numbers of each statistic in the native state
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Screening:
+class Screening(Result):
     """Statistics of many runs of a task.
 
     Args:
@@ -68,6 +69,7 @@ class Screening:
     duration: float
     reached: NDArray[np.bool_]
     state: Array = field(repr=False)
+    _units = (("duration", "s"),)
 
     def _of(self, quantity: str, which: int) -> Array:
         if quantity not in QUANTITIES:
@@ -109,7 +111,7 @@ class Screening:
 
 @worded
 def screen(
-    robot: Robot | str | os.PathLike[str],
+    model: Robot | str | os.PathLike[str],
     task: Task | Trajectory | str | os.PathLike[str],
     *,
     payloads: Sequence[Payload | float] | ArrayLike | None = None,
@@ -121,7 +123,7 @@ def screen(
     """Return statistics of many runs of a task, reduced while they are computed.
 
     Args:
-        robot: a robot, or the file or shipped model of one.
+        model: a robot, or the file or shipped model of one.
         task: a task, its file, or a trajectory of all joints.
         payloads: what the tool carries all the time in each run: payloads, masses (kg) in the
             tool's origin, or rows of ten inertial parameters.
@@ -137,17 +139,17 @@ def screen(
         >>> found.joints[0], found.peak("torque").shape
         ('q1', (2, 6))
     """
-    robot, task = robot_of(robot), task_of(task)
-    refuse_unsuited(robot)
-    refuse_unfit(robot, task)
+    model, task = robot_of(model), task_of(task)
+    refuse_unsuited(model)
+    refuse_unfit(model, task)
     checked(step, "the step in s", above=0, code="R213")
     carried = _payloads(payloads)
-    q = start_of(robot, task) if starts is None else np.asarray(starts, dtype=float)
+    q = start_of(model, task) if starts is None else np.asarray(starts, dtype=float)
     q = np.atleast_2d(q)
-    if q.ndim != 2 or q.shape[1] != len(robot.coordinates) or not np.isfinite(q).all():
+    if q.ndim != 2 or q.shape[1] != len(model.coordinates) or not np.isfinite(q).all():
         raise InputError(
             f"starts have the shape {q.shape}",
-            remedy=f"give rows of {len(robot.coordinates)} finite coordinates",
+            remedy=f"give rows of {len(model.coordinates)} finite coordinates",
             code="R217",
         )
     runs = max(len(q), 1 if carried is None else len(carried))
@@ -161,7 +163,7 @@ def screen(
     if carried is not None:
         carried = np.array(np.broadcast_to(carried, (runs, 10)))
     shared = threads or os.cpu_count() or 1
-    work = _Work(robot, task, step, ToolOptions(damping=damping), shared, q, carried)
+    work = _Work(model, task, step, ToolOptions(damping=damping), shared, q, carried)
     return work.run()
 
 
