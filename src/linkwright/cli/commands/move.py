@@ -39,7 +39,7 @@ def command(
     Examples:
       linkwright mount move mount-2-rotary orbit.toml --device simulated
       linkwright mount move mount-3-rotary orbit.toml --device /dev/ttyUSB0
-      linkwright mount move mount-2-rotary orbit.toml --failures arm1 --buffer '200 kN/m,20 mm,25 cm'
+      linkwright mount move mount-2-rotary o.toml --failures arm1 --buffer '200 kN/m,2 cm,25 cm'
     """
     from linkwright.heritage.indexer import Indexer
     from linkwright.heritage.indexer_driver import IndexerDriver, SerialLine, SimulatedLine
