@@ -202,7 +202,7 @@ def test_what_cannot_be_estimated_is_named(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="is too short or too coarse"):
             lab.estimate([few])
         other = replace(described(), links=(Link("base"), Link("l0"), *described().links[2:]))
-        with pytest.raises(InputError, match="lacks the links of 'arm'"):
+        with pytest.raises(InputError, match="differ from those of 'arm'"):
             lab.set_model(other)
     with pytest.raises(InputError, match="N_DOFS_EST of 'arm' is 2, and 2 of these are skipped"):
         counted_joints(config(estimated=(2, 2)))

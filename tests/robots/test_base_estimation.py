@@ -25,10 +25,7 @@ FILE = Path(__file__).parent / "quadruped.urdf"
 FEET = tuple(f"{end}_{side}_foot" for end in ("front", "hind") for side in ("left", "right"))
 DT = 0.008
 FALL = np.array([0.0, 0.0, -9.81])
-NOISE = {
-    "gyro_noise": 2e-3, "accel_noise": 2e-2, "gyro_walk": 1e-4, "accel_walk": 1e-3,
-    "slip": 5e-3, "encoder_noise": 2e-3,
-}  # fmt: skip
+GYRO, ACCEL, GYRO_WALK, ACCEL_WALK, SLIP, ENCODER = 2e-3, 2e-2, 1e-4, 1e-3, 5e-3, 2e-3
 START = (0.05, 0.1, 0.02, 0.02, 0.1)
 
 
@@ -45,6 +42,22 @@ def standing() -> Array:
         q[k] = {"thigh": 0.7, "shank": -1.4}.get(name.rsplit("_", 2)[-2], q[k])
     q[2] -= min(float(dog().position(q, foot)[2]) for foot in FEET)
     return q
+
+
+def made(robot: Robot, imu: str | None = None) -> BaseEstimator:
+    """The filter that knows of the noise of these tests."""
+    return BaseEstimator(
+        robot,
+        FEET,
+        imu=imu,
+        gyro_noise=GYRO,
+        accel_noise=ACCEL,
+        gyro_walk=GYRO_WALK,
+        accel_walk=ACCEL_WALK,
+        slip=SLIP,
+        encoder_noise=ENCODER,
+        deviations=START,
+    )
 
 
 def origin() -> Array:
@@ -107,7 +120,7 @@ def run_of(seed: int, count: int) -> tuple[Array, Array, BaseEstimator]:
     random = np.random.default_rng(seed)
     R, v, p, omega, accel, q, stands = motion(count)
     turn, speed, place, gyro, pull = (s * random.normal(size=3) for s in START)
-    filter_ = BaseEstimator(dog(), FEET, deviations=START, **NOISE)
+    filter_ = made(dog())
     first = Rotation.from_rotvec(turn).as_matrix() @ R[0]
     whole = dog().neutral.copy()
     whole[:3] = p[0] + place - origin()
@@ -119,12 +132,12 @@ def run_of(seed: int, count: int) -> tuple[Array, Array, BaseEstimator]:
     slips = np.zeros((4, 3))
     for k in range(count):
         joints = q[k]
-        slips += NOISE["slip"] * np.sqrt(DT) * random.normal(size=(4, 3)) * (k > 0)
+        slips += SLIP * np.sqrt(DT) * random.normal(size=(4, 3)) * (k > 0)
         slips[stands[k] == 0] = 0.0
         if k % 10 == 0:  # as often as there are readings of legs
             base = np.concatenate([dog().neutral[:7], joints])
             at = np.array([dog().position(base, foot) for foot in FEET]) - origin() + slips @ R[k]
-            shown = legs(at, base)[7:] + NOISE["encoder_noise"] * random.normal(size=12)
+            shown = legs(at, base)[7:] + ENCODER * random.normal(size=12)
             filter_.correct(shown, stands[k])
             xi = np.concatenate(
                 [filter_.error(R[k], v[k], p[k]),
@@ -134,11 +147,11 @@ def run_of(seed: int, count: int) -> tuple[Array, Array, BaseEstimator]:
             P = filter_.covariance[np.ix_(own, own)]
             found.append(float(xi @ np.linalg.solve(P, xi)))
         root = np.sqrt(DT)
-        w = omega[k] + bias[0] + NOISE["gyro_noise"] / root * random.normal(size=3)
-        a = accel[k] + bias[1] + NOISE["accel_noise"] / root * random.normal(size=3)
+        w = omega[k] + bias[0] + GYRO / root * random.normal(size=3)
+        a = accel[k] + bias[1] + ACCEL / root * random.normal(size=3)
         filter_.predict(DT, w, a)
-        bias[0] = bias[0] + NOISE["gyro_walk"] * root * random.normal(size=3)
-        bias[1] = bias[1] + NOISE["accel_walk"] * root * random.normal(size=3)
+        bias[0] = bias[0] + GYRO_WALK * root * random.normal(size=3)
+        bias[1] = bias[1] + ACCEL_WALK * root * random.normal(size=3)
     return np.array(found), np.abs(filter_.position - p[-1]), filter_
 
 
@@ -156,7 +169,7 @@ def test_without_noise_the_base_is_found_again() -> None:
     """Perfect readings and a wrong start: tilt and velocity are found, and biases with them; the
     filter's motion between readings is that of the quadrature."""
     R, v, p, omega, accel, q, stands = motion(250)
-    filter_ = BaseEstimator(dog(), FEET, deviations=START, **NOISE)
+    filter_ = made(dog())
     whole = np.concatenate([p[0] - origin(), [1, 0, 0, 0], q[0]])
     filter_.start(whole, np.concatenate([R[0].T @ v[0], np.zeros(15)]))
     for k in range(20):
@@ -213,9 +226,9 @@ def test_a_simulated_quadruped_knows_where_its_trunk_is(imu: str | None) -> None
         )
     )  # fmt: skip
     s.add(body, rate=200)
-    noisy = {"accel_noise": 0.02 * np.sqrt(200), "gyro_noise": 2e-3 * np.sqrt(200)}
+    noisy = {"accel_noise": ACCEL * np.sqrt(200), "gyro_noise": GYRO * np.sqrt(200)}
     unit = s.add(Imu(robot, imu or "trunk", gyro_bias=0.01, accel_bias=0.05, **noisy), rate=200)
-    estimator = BaseEstimator(robot, FEET, imu=imu, deviations=START, **NOISE)
+    estimator = made(robot, imu)
     member = s.add(estimator, rate=200)
     for word, port in (("gyro", member.gyro), ("accel", member.accel)):
         s.connect([unit[f"{word}_{c}"] for c in "xyz"], port)

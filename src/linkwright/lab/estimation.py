@@ -116,7 +116,7 @@ def set_model(lab: Lab, model: Description) -> None:
     robot = lab_mechanism(replace(config, model=model), believed=True)
     if robot.inertial != before.inertial or not robot.inertial:
         raise InputError(
-            f"the model {model.name!r} lacks the links of {config.name!r}",
+            f"the links of the model {model.name!r} differ from those of {config.name!r}",
             remedy="change masses, centers and inertias of links that have mass",
         )
     values = robot.mechanism.values

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.base.errors import InputError, suggestion
 from linkwright.blocks import Block, BlockError, Foreign, Rate, checked, checked_all
 from linkwright.blocks.rates import Continuous
+from linkwright.formats.robot.description import Triple
 from linkwright.formats.robot.transforms import quaternion_rotation, rotation_quaternion
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class BaseEstimator(Block):
         place = np.asarray(q, dtype=float)[self._base]
         rate = np.zeros(6) if u is None else np.asarray(u, dtype=float)[:6]
         moved = np.eye(4)
-        moved[:3, :3], moved[:3, 3] = quaternion_rotation(place[3:]), place[:3]
+        moved[:3, :3], moved[:3, 3] = quaternion_rotation(place[3:].tolist()), place[:3]
         T = self._home @ moved
         base = T[:3, :3]
         n, self._standing = len(self.feet), np.zeros(len(self.feet), bool)
@@ -181,7 +182,7 @@ class BaseEstimator(Block):
         T[:3, :3] = self.rotation @ self._turn.T
         T[:3, 3] = self.position - T[:3, :3] @ self._at
         moved = np.linalg.inv(self._home) @ T
-        return np.concatenate([moved[:3, 3], rotation_quaternion(moved[:3, :3])])
+        return np.concatenate([moved[:3, 3], rotation_quaternion(_rows(moved))])
 
     @property
     def base_rate(self) -> Array:
@@ -406,3 +407,9 @@ def _logarithm(R: Array) -> Array:
 def _orthogonal(R: Array) -> Array:
     """Return the rotation next to a matrix that is one but for round-off."""
     return np.asarray(R @ (1.5 * np.eye(3) - 0.5 * R.T @ R))
+
+
+def _rows(T: Array) -> tuple[Triple, Triple, Triple]:
+    """Return the rotation of a homogeneous matrix as rows."""
+    (a, b, c), (d, e, f), (g, h, i) = T[:3, :3].tolist()
+    return (a, b, c), (d, e, f), (g, h, i)
