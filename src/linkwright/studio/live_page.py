@@ -13,7 +13,9 @@ from linkwright.mechanism import Mechanism
 from linkwright.pages.live import MOST_BYTES, LiveModel, live_page_text
 from linkwright.robots import Robot
 from linkwright.scene.motions import may_become, opened
+from linkwright.scene.previews import resting
 from linkwright.scene.scene import scene_of
+from linkwright.scene.stance import footing_of
 from linkwright.scene.wheels import wheels_in
 from linkwright.simulation.native.wasm import refuse_python
 from linkwright.simulation.paced import FRAMES
@@ -57,7 +59,13 @@ def live_model(
         )
     if isinstance(thing, System):
         refuse_python(thing.name, thing.phases())
-    plant = plant_of(thing, start=initial, values=values)
+    footing, start = None, dict(initial or {})
+    if isinstance(thing, Robot):
+        still = scene_of(thing, roots=folders, scene_file=scene)
+        footing = footing_of(still) if still.falls else None
+        rest = resting(still) if footing is None else footing.start
+        start = dict(zip(still.poses.coordinates, map(float, rest), strict=True)) | start
+    plant = plant_of(thing, start, values, footing)
     plant.system.set_initial(initial or {})
     plant.system.set(values or {})
     given = parameters(plant.system)
@@ -70,6 +78,7 @@ def live_model(
         scene_file=scene,
         wheels=wheels,
     )
+    drawn.floor = 0.0 if footing is not None else drawn.floor
     tick = float(plant.system.clock().tick)
     every = max(1, round(plant.speed / (FRAMES * tick)))
     session = live_session(plant.system, plant.record, every, contact=bool(plant.grounds))

@@ -12,14 +12,14 @@ class Controls {
     this.read();
   }
   row(c, k, name, unit) {
-    const label = make("span", { className: "name", textContent: name }), small = make("small", { textContent: unit });
+    const label = make("span", { className: "name" }, make("b", { textContent: name }), make("small", { textContent: unit }));
     const slider = make("input", { type: "range", min: c.low, max: c.high, step: "any", ariaLabel: `${name}${unit ? " in " + unit : ""}` });
     const number = make("input", { type: "number", step: "any", ariaLabel: `${name}, value` });
     const undo = make("button", { textContent: "↺", title: `Default: ${+c.value.toPrecision(5)}`, ariaLabel: `default of ${name}` });
     slider.oninput = () => this.set(k, +(+slider.value).toPrecision(4));
     number.onchange = () => this.set(k, number.value === "" ? NaN : +number.value);
     undo.onclick = () => this.set(k, c.value);
-    return { box: make("div", { className: "control", title: [c.doc, `from ${+c.low.toPrecision(3)} to ${+c.high.toPrecision(3)} ${unit}`].filter(Boolean).join(": ") }, label, small, slider, number, undo), slider, number, undo };
+    return { box: make("div", { className: "control", title: [c.doc, `from ${+c.low.toPrecision(3)} to ${+c.high.toPrecision(3)} ${unit}`].filter(Boolean).join(": ") }, label, slider, number, undo), slider, number, undo };
   }
   refusal(c, v) {
     if (!Number.isFinite(v)) return `${c.name}: a number is needed`;
@@ -39,7 +39,7 @@ class Controls {
     this.rows.forEach((r, k) => {
       const v = this.live.values[k], c = this.all[k];
       r.slider.min = Math.min(c.low, v); r.slider.max = Math.max(c.high, v); r.slider.value = v;
-      if (document.activeElement !== r.number) r.number.value = +v.toPrecision(6);
+      if (document.activeElement !== r.number) r.number.value = Math.abs(v) < 1e-5 * (c.high - c.low) ? 0 : +v.toPrecision(5);
       r.undo.style.visibility = v === c.value ? "hidden" : "visible";
     });
     this.reshape();
@@ -85,6 +85,7 @@ function setControls(s, block) {
     return { k, move, mesh: part.shape, at: s.data.live.controls[k].value };
   });
   const again = make("button", { id: "reset", title: "Reset: to the start, with the values of now (Backspace)", ariaLabel: "reset", textContent: "Reset", onclick: () => resetLive(s) });
+  KEYS.splice(KEYS.findIndex(([key]) => key === "L"), 1, ["Backspace", "reset: to the start, with the values of now"]);
   $("loop").hidden = true; $("first").after(again);
   s.controls = new Controls(home, s);
   home.append(refused);

@@ -185,8 +185,8 @@ function advanceLive(s, by) {
   if (live.stopped) play(s, false);
 }
 function resetLive(s) {
-  const on = s.playing;
-  s.live.reset(); s.time = 0; refreshLive(s); goTo(s, s.live.head); play(s, on || !s.live.stopped && s.playing);
+  const on = s.playing || !!s.live.stopped;
+  s.live.reset(); refreshLive(s); goTo(s, s.live.head); play(s, on && !s.live.stopped);
 }
 function stepLive(s, count) {
   play(s, false);
