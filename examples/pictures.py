@@ -9,6 +9,7 @@ and `studio`, Playwright and a Chromium on the machine, and writes into ``docs/p
 
 from __future__ import annotations
 
+import math
 import runpy
 import shutil
 import sys
@@ -203,7 +204,7 @@ def _tracked(folder: Path) -> Path:
     """Record the beginning of a pass that a mount tracks; return the file."""
     path = folder / f"{TRACKING}.npz"
     if not path.exists():
-        system = lw.mounts.track_pass(lw.load(MOUNT), _passes()[0], beamwidth=0.8)
+        system = lw.mounts.track_pass(lw.load(MOUNT), _passes()[0], beamwidth=math.radians(0.8))
         lw.simulate(system, 2.0, method="rk4", every=20).save(path)
     return path
 

@@ -136,16 +136,16 @@ def test_every_rule_gives_a_loop_that_is_stable(rule: str, kind: str) -> None:
 def test_gains_put_the_crossover_where_it_was_asked() -> None:
     w = np.geomspace(0.5, 500, 400)
     plant = FrequencyResponse(w, np.exp(-0.004j * w) / (1j * w * (1j * w + 2)), "tau", "q")
-    gains = gains_at(plant, 40.0, margin=50.0)
+    gains = gains_at(plant, 40.0, margin=math.radians(50.0))
     found = measure_margins(FrequencyResponse(w, plant.values * gains.response(w), "e", "q"))
     assert found.phase_frequency == pytest.approx(40.0, rel=1e-3)
     assert found.degrees == pytest.approx(50.0, abs=0.1)
-    best = best_gains(plant, margin=50.0)
+    best = best_gains(plant, margin=math.radians(50.0))
     fast = measure_margins(FrequencyResponse(w, plant.values * best.response(w), "e", "q"))
     assert fast.phase_frequency > 40.0
     assert fast.modulus > 0.59
     velocity = FrequencyResponse(w, np.exp(-0.004j * w) / (1j * w + 2), "tau", "u")
-    pi = gains_at(velocity, 60.0, kind="PI", margin=60.0)
+    pi = gains_at(velocity, 60.0, kind="PI", margin=math.radians(60.0))
     again = measure_margins(FrequencyResponse(w, velocity.values * pi.response(w), "e", "u"))
     assert again.degrees == pytest.approx(60.0, abs=0.1)
     assert 0 < pi.ti < math.inf
@@ -163,6 +163,7 @@ def test_gains_put_the_crossover_where_it_was_asked() -> None:
         (lambda: ultimate_point(np.arange(9), np.ones(9), np.ones(9)), "switched"),
         (lambda: propose_gains(UltimatePoint(1, 1), "PI", "ziegler"), "did you mean"),
         (lambda: propose_gains(UltimatePoint(1, 1), "PI"), "forward"),
+        (lambda: propose_gains(UltimatePoint(1, 1), margin=60.0), "are in rad"),
         (lambda: propose_gains(UltimatePoint(1, 1), "PD", "tyreus-luyben"), "it has PI, PID"),
     ],
 )

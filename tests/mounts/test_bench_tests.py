@@ -80,7 +80,8 @@ def test_the_order_in_which_actuators_are_named_changes_nothing() -> None:
         bench_test(robot("mount-2-rotary"), *calls).efforts
     )
     found, plain = (
-        horizon_sweep(r, count=3, elevation=60) for r in (turned, robot("mount-2-rotary"))
+        horizon_sweep(r, count=3, elevation=np.radians(60.0))
+        for r in (turned, robot("mount-2-rotary"))
     )
     assert found.actuators == ("arm2", "arm1")
     assert found.efforts[:, ::-1] == pytest.approx(plain.efforts)

@@ -65,7 +65,7 @@ def followed(kind: str, elevation: float, duration: float = 60.0) -> lw.Run:
     """Return the run of a mount that follows a satellite overhead."""
     made = {"alt-az": alt_az, "x-y": x_y}
     mount = made[kind]() if kind in made else lw.load(kind)
-    s = track_pass(mount, flight(elevation, duration), beamwidth=0.8)
+    s = track_pass(mount, flight(elevation, duration), beamwidth=math.radians(0.8))
     return lw.simulate(s, until=duration, method="rk4", form="independent")
 
 

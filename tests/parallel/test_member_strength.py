@@ -48,7 +48,7 @@ def test_a_leaning_post_is_bent_and_pushed_as_by_hand() -> None:
 def test_legs_of_a_mount_carry_alike_from_both_ends() -> None:
     """Leg 1 hangs on its ball joint in the model, legs 2 and 3 on the platform."""
     mount = robot("mount-3-rotary")
-    sweep = horizon_sweep(mount, count=12, elevation=20.0)
+    sweep = horizon_sweep(mount, count=12, elevation=np.radians(20.0))
     names = [f"{part}{k}" for part in ("arm", "upper") for k in (1, 2, 3)]
     found = {s.name: s for s in member_strength(mount, sweep.q, dict.fromkeys(names, TUBE))}
     for part in ("arm", "upper"):

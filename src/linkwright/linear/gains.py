@@ -88,7 +88,7 @@ PHASE_MARGIN = "phase-margin"
 
 @worded
 def propose_gains(
-    point: UltimatePoint, kind: str = "PD", rule: str = PHASE_MARGIN, *, margin: float = 60.0
+    point: UltimatePoint, kind: str = "PD", rule: str = PHASE_MARGIN, *, margin: float = math.pi / 3
 ) -> ProposedGains:
     """Return gains from the ultimate gain and period.
 
@@ -97,7 +97,7 @@ def propose_gains(
         kind: "P", "PI", "PD" or "PID".
         rule: "ziegler-nichols", "tyreus-luyben", "no-overshoot", or "phase-margin" (Åström and
             Hägglund 1984: the ultimate point itself is turned to where the margin is; PD and PID).
-        margin: degrees, for that rule.
+        margin: phase margin, rad, for that rule.
 
     >>> point = UltimatePoint(8.0, 3.6)
     >>> gains = propose_gains(point, "PI", "ziegler-nichols")
@@ -115,9 +115,18 @@ def propose_gains(
     return ProposedGains(k * point.gain, i * point.period, d * point.period, rule, source)
 
 
+def _checked(margin: float) -> float:
+    """Return a phase margin, rad; one in degrees is rejected."""
+    if not 0.0 < margin < math.radians(89.5):
+        raise InputError(
+            f"a phase margin of {margin:g} rad", remedy="margins are in rad: math.radians(60)"
+        )
+    return margin
+
+
 def _turned(point: UltimatePoint, kind: str, margin: float) -> ProposedGains:
     """Return gains that turn the ultimate point to the margin."""
-    angle = math.radians(checked(margin, "margin", above=0.0, most=89.0))
+    angle = _checked(margin)
     w, kp = point.frequency, point.gain * math.cos(angle)
     source = "Åström and Hägglund, Automatica 20, 1984"
     if kind == "PD":
@@ -132,7 +141,7 @@ def _turned(point: UltimatePoint, kind: str, margin: float) -> ProposedGains:
 
 @worded
 def gains_at(
-    plant: FrequencyResponse, crossover: float, *, kind: str = "PD", margin: float = 60.0
+    plant: FrequencyResponse, crossover: float, *, kind: str = "PD", margin: float = math.pi / 3
 ) -> ProposedGains:
     """Return gains with which a measured plant has a crossover and a phase margin.
 
@@ -140,7 +149,7 @@ def gains_at(
         plant: without its controller, from what the controller puts out to what it reads.
         crossover: where the loop gain is to be 1, rad/s, among the measured frequencies.
         kind: "PD" or "PI".
-        margin: phase margin, degrees.
+        margin: phase margin, rad.
 
     >>> w = np.geomspace(1, 100, 50)
     >>> P = FrequencyResponse(w, 1 / (2 * (1j * w) ** 2), "tau", "q")
@@ -158,17 +167,18 @@ def gains_at(
     x = np.log(w)
     size = math.exp(np.interp(math.log(wanted), x, np.log(plant.magnitude)))
     phase = float(np.interp(math.log(wanted), x, plant.phase))
-    turn = math.radians(margin) - math.pi - phase
+    margin = _checked(margin)
+    turn = margin - math.pi - phase
     turn = (turn + math.pi) % (2 * math.pi) - math.pi
     kp, other = math.cos(turn) / size, math.sin(turn) / size
     right = kp > 0 and (other >= 0 if kind == "PD" else other <= 0)
     if kind not in ("PD", "PI") or not right:
         raise InputError(
-            f"no {kind} gives a margin of {margin:g} degrees at {wanted:.4g} rad/s, where the "
-            f"plant has a phase of {math.degrees(phase):.1f} degrees",
+            f"no {kind} gives a margin of {math.degrees(margin):g} deg at {wanted:.4g} rad/s, where "
+            f"the plant has a phase of {math.degrees(phase):.1f} deg",
             remedy="choose another crossover or a smaller margin",
         )
-    source = f"phase margin of {margin:g} degrees at {wanted:.4g} rad/s, as measured"
+    source = f"phase margin of {math.degrees(margin):g} deg at {wanted:.4g} rad/s, as measured"
     if kind == "PD":
         return ProposedGains(kp, math.inf, other / (kp * wanted), "crossover", source)
     ti = math.inf if other == 0 else -kp / (other * wanted)
@@ -177,14 +187,14 @@ def gains_at(
 
 @worded
 def best_gains(
-    plant: FrequencyResponse, *, kind: str = "PD", margin: float = 60.0, modulus: float = 0.6
+    plant: FrequencyResponse, *, kind: str = "PD", margin: float = math.pi / 3, modulus: float = 0.6
 ) -> ProposedGains:
     """Return the gains with the highest crossover that a measured plant allows.
 
     Args:
         plant: without its controller.
         kind: "PD" or "PI".
-        margin: phase margin, degrees.
+        margin: phase margin, rad.
         modulus: least distance of the loop gain from -1 at all measured frequencies.
 
     >>> w = np.geomspace(1, 300, 80)
@@ -193,6 +203,7 @@ def best_gains(
     >>> 20 < gains.kd < 52  # rad/s: with 10 ms of delay no PD reaches 52
     True
     """
+    margin = _checked(margin)
     w, best = plant.frequencies, None
     for crossover in w[1:-1]:
         try:
@@ -205,7 +216,8 @@ def best_gains(
             best = found
     if best is None:
         raise Error(
-            f"no {kind} gives a phase margin of {margin:g} degrees and a modulus of {modulus:g}",
+            f"no {kind} gives a phase margin of {math.degrees(margin):g} deg and a modulus of "
+            f"{modulus:g}",
             remedy="measure at other frequencies, or ask for less",
         )
     return best

@@ -251,7 +251,7 @@ class _Impact:
             2.0 * (end - at) / speed + _LASTS,
             step=_STEP,
             initial={**self.start, f"{self.axis}_dot": speed},
-            values={"end.end": end, "end.drive": torque, "end.friction": friction},
+            parameters={"end.end": end, "end.drive": torque, "end.friction": friction},
             tolerance=1e-7,
         )
         q, u = run[self.axis], run[f"{self.axis}_dot"]

@@ -124,7 +124,7 @@ def study_mounts(
         mounts: robots or names of shipped mounts; the five of the thesis by default.
         grid: numbers of azimuths and of zenith angles of the charts.
         sweep: azimuths around the horizon.
-        elevation: of that way around, deg.
+        elevation: of that way around, rad.
 
     >>> study_mounts(["mount-x-y"], grid=(13, 4), sweep=4).study("mount-x-y").actuators
     2

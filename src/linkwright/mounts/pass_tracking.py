@@ -115,7 +115,7 @@ def track_pass(
     model: ModelLike,
     pass_: PathInSky,
     *,
-    beamwidth: float = 0.8,
+    beamwidth: float = math.radians(0.8),
     ship: Ship | None = None,
     wind: Wind | None = None,
     servo: TrackingServo | None = None,
@@ -133,7 +133,7 @@ def track_pass(
         model: a mechanism, a robot, a file or the name of a shipped model, with actuators and
             platform.
         pass_: a path of unit vectors East, North, up.
-        beamwidth: full width of the beam at half power, deg.
+        beamwidth: full width of the beam at half power, rad.
         ship: that carries the mount; on the ground by default.
         wind: that blows on the dish.
         servo: of its actuators.
@@ -159,8 +159,10 @@ def track_pass(
     """
     if pass_.size != 3:
         raise InputError(f"a pass is a path of 3 numbers, not of {pass_.size}")
-    if not 0 < beamwidth < 180:
-        raise InputError(f"a beamwidth of {beamwidth} deg", remedy="give one above 0")
+    if not 0 < beamwidth < math.pi / 2:
+        raise InputError(
+            f"a beamwidth of {beamwidth} rad", remedy="give one above 0: math.radians(0.8)"
+        )
     servo = servo or TrackingServo()
     m = on_site(mechanism_of(model), getattr(pass_, "site", None))
     m = _observed(m, pass_, beamwidth, ship)
@@ -248,7 +250,7 @@ def _observed(m: Mechanism, pass_: PathInSky, beamwidth: float, ship: Ship | Non
         )
     carried = m if ship is None else ship.carry(m)
     error = _error(m, pass_, ship)
-    loss = 12 * (error / beamwidth) ** 2
+    loss = 12 * (error / math.degrees(beamwidth)) ** 2
     outputs = [
         Output(ERROR, error, "deg", "angle between dish and satellite", ""),
         Output("pointing loss", loss, "1", "what the error costs, dB", ""),

@@ -103,7 +103,7 @@ def mount_study(
         mount: a mount, or the name of a shipped one.
         grid: numbers of azimuths and of zenith angles.
         sweep: azimuths of the sweep around the horizon; 0 for no sweep.
-        elevation: of the sweep, deg.
+        elevation: of the sweep, rad.
 
     >>> study = mount_study("mount-x-y", grid=(13, 4), sweep=4)
     >>> study.singular, study.unswept[:46]

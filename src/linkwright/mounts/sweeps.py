@@ -8,6 +8,7 @@ strut, or both; their moments are those that make the greatest effort least, fou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -101,12 +102,12 @@ def horizon_sweep(
     Args:
         model: a mount whose platform points along its axis, or the name of a shipped one.
         count: of azimuths.
-        elevation: deg.
+        elevation: of the way around, rad.
         parameters: of parameters, over the mount's own.
         spare: what a mount with three or six actuators spends its spare freedoms on, as in
             `track_pass`.
 
-    >>> sweep = horizon_sweep("mount-alt-az", count=4, elevation=60)
+    >>> sweep = horizon_sweep("mount-alt-az", count=4, elevation=1.0)
     >>> sweep.unit, sweep.efforts.shape
     ('N*m', (4, 2))
     """
@@ -117,6 +118,12 @@ def horizon_sweep(
 
     if count < 1:
         raise InputError(f"a sweep has {count} azimuths", remedy="give 1 or more")
+    if not abs(elevation) < math.pi / 2:
+        raise InputError(
+            f"an elevation of {elevation:g} rad goes around nothing",
+            remedy="give one below pi/2: math.radians(60)",
+        )
+    elevation = math.degrees(elevation)
     robot = model if isinstance(model, Robot) else Robot(model)
     if parameters:
         robot = Robot(robot.mechanism.with_parameters(parameters))

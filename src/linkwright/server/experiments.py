@@ -314,7 +314,7 @@ def sweep_experiment(
     law = ProposedGains(bench.kp, td=bench.kd / bench.kp).response(w)
     plant = FrequencyResponse(w, loop.values / law, f"{bench.axis} law", f"{bench.axis}.q")
     try:
-        gains = best_gains(plant, margin=margin)
+        gains = best_gains(plant, margin=math.radians(margin))
     except Error:
         gains = None
     return SweepResult(closed, loop, plant, measure_margins(loop), gains)
@@ -360,7 +360,7 @@ def relay_trial(
     plant = answer / (bench.kp - answer * law)
     known = FrequencyResponse(np.array([w]), np.array([plant]), bench.axis, bench.axis)
     try:
-        gains = gains_at(known, w, margin=margin)
+        gains = gains_at(known, w, margin=math.radians(margin))
     except Error:
         gains = None
     return RelayResult(w, point.spread, plant, gains)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,13 +65,13 @@ def command(
     chosen = [_opened(name, antenna) for name in dict.fromkeys(mounts or MOUNTS)]
     found: MountComparison | None = None
     if rank or out is not None:
-        found = study_mounts(chosen, sweep=azimuths, elevation=elevation)
+        found = study_mounts(chosen, sweep=azimuths, elevation=math.radians(elevation))
         swept = [s.sweep for s in found.studies if s.sweep is not None]
         words = [f"{s.mount}: {s.unswept}" for s in found.studies if s.sweep is None]
     else:
-        swept, words = [], []
+        swept, words, tilted = [], [], math.radians(elevation)
         for robot in chosen:
-            swept.append(horizon_sweep(robot, count=azimuths, elevation=elevation, spare=spare))
+            swept.append(horizon_sweep(robot, count=azimuths, elevation=tilted, spare=spare))
     if table is not None:
         from linkwright.base.files import write_text
 

@@ -163,7 +163,7 @@ def _followed(
     system = track_pass(
         load(mount),
         chosen,
-        beamwidth=beamwidth,
+        beamwidth=math.radians(beamwidth),
         ship=None if ship is None else read_ship(ship),
         wind=Wind(*wind) if wind[0] else None,
         spare=spare,
