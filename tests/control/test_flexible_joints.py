@@ -116,9 +116,69 @@ def test_an_arm_with_elastic_drives_follows_four_equal_poles() -> None:
         ({"inertia": [1.0, 0.0]}, "inertia of fore"),
         ({"bandwidth": -2.0}, "bandwidth"),
         ({"joints": ["upper"]}, "fore_dot of 'planar' is left to itself"),
+        ({"tool": "tip"}, "takes axes '' and a wrist"),
+        ({"tool": "tip", "axes": "x x"}, "at most as many as joints"),
+        ({"tool": "tip", "axes": "x", "wrist": {"y": 10.0}}, r"along \['y'\]"),
+        ({"tool": "tip", "axes": "x", "wrist": {"x": 0.0}}, "wrist along x"),
+        ({"axes": "x"}, "no point '' for its tool"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(given: dict[str, Any], words: str) -> None:
     known: dict[str, Any] = {"stiffness": 100.0, "inertia": 1.0, "bandwidth": 5.0}
     with pytest.raises(BlockError, match=words):
         control.FlexibleJointControl(planar(), **(known | given))
+
+
+class Wall(lw.Element):
+    """A wrist of 3000 N/m between the tip and a wall that stands still."""
+
+    def __init__(self, mechanism: lw.Mechanism, at: float) -> None:
+        super().__init__("wall", mechanism)
+        tip = self.point_at("tip")
+        press = 3000.0 * (self.position(tip)[0] - at)
+        self.force("wall", -press, at=tip, along="x")
+        self.output("press", press, unit="N")
+
+
+def test_a_tool_on_elastic_joints_presses_by_its_wrist_and_moves_beside_it() -> None:
+    """Elastic drives, arm and wrist as one: force along x and place along y have four equal poles.
+
+    The wall stands still, and the wrist is a spring between it and the tip.
+    """
+    m = planar()
+    m.set_initial(upper=0.4, fore=1.1)
+    reach = [float(0.5 * f(0.4) + 0.4 * f(1.5)) for f in (np.cos, np.sin)]
+    m.output("tip y", "dot(pos(tip), [n2])", unit="m")
+    s = lw.System(m)
+    wall = s.add(Wall(m, reach[0]))
+    ratio, stiff, rotor, w = 50.0, 400.0, 2e-4, 15.0
+    law = s.add(
+        control.FlexibleJointControl(
+            m, stiff, rotor * ratio**2, w, tool="tip", axes="x y", wrist={"x": 3000.0}
+        )
+    )
+    for k, joint in enumerate(m.coordinates):
+        drive = s.add(
+            drives.Drive(
+                m, joint, drives.Ideal(), drives.TorqueSource(1.0, J=rotor),
+                drives.Elastic(ratio, stiffness=stiff),
+            ),
+            name=f"drive_{joint}",
+        )  # fmt: skip
+        s.connect(law.tau[k] / ratio, drive.u)
+        s.connect(f"drive_{joint}.motor.angle / {ratio}", law.theta[k])
+        s.connect(f"drive_{joint}.motor.speed / {ratio}", law.theta_rate[k])
+    s.connect(wall.press, law.force[0])
+    s.connect("12", law.push[0])
+    s.connect(f"{reach[1] + 0.08!r}", law.target[1])
+    rest = np.array([0.4, 1.1])
+    weight = planar_torques(rest[None], np.zeros((1, 2)), np.zeros((1, 2)), MASSES)[0]
+    start = {
+        f"drive_{j}.motor.angle": ratio * (q + t / stiff)
+        for j, q, t in zip(m.coordinates, rest, weight, strict=True)
+    }
+    run = lw.simulate(s, 0.4, initial=start, tolerance=1e-9)
+    x = w * run.times
+    left = np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6)
+    np.testing.assert_allclose(run["wall.press"], 12 * (1 - left), atol=1e-4)
+    np.testing.assert_allclose(run["tip y"], reach[1] + 0.08 * (1 - left), atol=1e-7)

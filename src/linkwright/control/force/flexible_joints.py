@@ -14,6 +14,7 @@ derivative is free: u = beta^-1 (v - alpha) with beta = D^-1 K J^-1, or, without
 f' and f'' are the first and second derivative of inverse dynamics along the motion, by
 differentiation of its Program. With v = target'''' + sum of gains times the errors of q, q', q''
 and q''', all four poles of each joint are at -bandwidth, and joints do not disturb each other.
+Places and forces of a tool take the place of joints by `flexible_tasks`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 
 from linkwright.algebra import ZERO, Expr, as_expr, symbol
 from linkwright.blocks import Block, BlockError
+from linkwright.control.force.flexible_tasks import FlexibleTask
 from linkwright.control.joints import JointController, PerJoint, gains, numbers
 from linkwright.control.models import mass_matrix
 from linkwright.equations.kernels import quick_inverse
@@ -49,6 +51,12 @@ class FlexibleJointControl(JointController):
         joints: the order in which ports hold the joints; by default that of the mechanism.
         target: where the joints should be; where the mechanism starts by default.
         values: numbers of the mechanism's parameters as the controller believes them to be.
+        tool: a point of the arm; with `axes` its place, and after it as many of the last joints as
+            it takes, are what is linearized, and what `target` and its rates are of.
+        axes: of the ground, along which the tool is moved or presses: "x y".
+        wrist: stiffness of a compliant wrist along axes of force, N/m: {"x": 2000}. Along these
+            the tool presses on surroundings at rest with `push`, N; `force` is what is measured.
+            Both ports hold a number for each axis of the wrist, in the order of `axes`.
         name: of the element.
 
     >>> from linkwright.mechanism import Mechanism
@@ -70,6 +78,9 @@ class FlexibleJointControl(JointController):
         joints: Iterable[str] | None = None,
         target: PerJoint | None = None,
         values: Mapping[str, float] | None = None,
+        tool: str | None = None,
+        axes: str = "",
+        wrist: Mapping[str, float] | None = None,
         name: str = "flexible_joint_control",
     ) -> None:
         super().__init__(name, mechanism, joints, target)
@@ -92,7 +103,7 @@ class FlexibleJointControl(JointController):
             self.input_vector(f"target_{word}", n, doc=f"wanted {word}")
             for word in ("acceleration", "jerk", "snap")
         ]
-        loads = [
+        loads: list[Sequence[Expr]] = [
             self.input_vector(word, n, doc="torques of the surroundings" + more)
             for word, more in (
                 ("load", ""),
@@ -102,6 +113,10 @@ class FlexibleJointControl(JointController):
         ]
         q, u = self.q, self.u
         none = [ZERO] * n
+        task = None
+        if tool is not None or axes or wrist:
+            task = FlexibleTask(self, tool or "", axes, wrist or {}, values or {})
+            loads[:2] = task.with_force(loads[:2], q, u)
         force, rate = self._programs(tree, values)
         mass = mass_matrix(self, self.by_joint(q), values=values)
         matrix = [[mass[x, y] for y in self.joints] for x in self.joints]
@@ -113,16 +128,20 @@ class FlexibleJointControl(JointController):
         kept = self._along(rate, {"q": q, "u": u, "a": a, "j": none}, "rate")
         pushes = zip(pulled, loads[1], kept, strict=True)
         (j,) = self._solved(matrix, self._named(s + w - h for s, w, h in pushes))
+        wanted = [self.target, self.target_rate, *ahead]
+        if task is None:
+            pairs = zip(wanted, (q, u, a, j), strict=False)
+            errors = [[x - y for x, y in zip(*pair, strict=True)] for pair in pairs]
+            snap: Sequence[Expr] = ahead[2]
+        else:
+            loads[2:] = task.with_force(loads[2:], q, u, a)
+            errors, snap = task.errors(wanted, q, u, a, j)
         v = []
-        for k in range(n):
-            w = wide[k]
-            steps = (
-                (w**4, self.target[k] - q[k]),
-                (4 * w**3, self.target_rate[k] - u[k]),
-                (6 * w**2, ahead[0][k] - a[k]),
-                (4 * w, ahead[1][k] - j[k]),
-            )
-            v.append(self.intermediate(sum((g * e for g, e in steps), ahead[2][k])))
+        for w, along, *left in zip(wide, snap, *errors, strict=True):
+            parts = zip((w**4, 4 * w**3, 6 * w**2, 4 * w), left, strict=True)
+            v.append(self.intermediate(sum((g * e for g, e in parts), along)))
+        if task is not None:
+            v = task.snap(v, q, u, a, j)
         curve = jacobian_vector(rate, "rate", ["q", "u", "a", "j"])
         motion = {"q": q, "u": u, "a": a, "j": j, "d_q": u, "d_u": a, "d_a": j, "d_j": v}
         bent = self._along(curve, motion, "d_rate")
