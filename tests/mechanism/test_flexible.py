@@ -140,19 +140,25 @@ def test_a_text_model_of_an_elastic_body_moves_as_it_does(tmp_path: Path) -> Non
     assert ends[0]["b1"] == pytest.approx(ends[1]["b1"], rel=1e-9)
 
 
-def test_few_particles_have_the_energy_of_all_nodes() -> None:
+@pytest.mark.parametrize("order", [1, 2])
+def test_few_particles_have_the_energy_of_all_nodes(order: int) -> None:
+    """Energy, momenta and the power of springs and dampers, by sums over all nodes."""
     rng = np.random.default_rng(3)
     count, n = 60, 2
+    bend = rng.normal(size=(count, 3, n, n)) * (order - 1)
+    bend += bend.swapaxes(2, 3)
     data = {
         "nodes": rng.normal(size=(count, 3)),
         "mass": rng.uniform(0, 2, count),
         "modes": rng.normal(size=(count, 3, n)),
-        "stiffness": np.eye(n),
+        "stiffness": np.array([[5.0, 1.0], [1.0, 3.0]]),
+        "damping": np.array([[0.5, -0.1], [-0.1, 0.2]]),
+        "second": bend,
     }
     m = Mechanism("m")
     base = m.body("base", joint=lw.Free(), mass=0, inertia=0)
     body = m.flexible("f", base, source=data)
-    assert len(body.particles) == 4 + 3 * n
+    assert len(body.particles) == 4 + 3 * n + (9 if order == 2 else 0)
     q, v, w, rate = (rng.normal(size=k) for k in (n, 3, 3, n))
     at = dict.fromkeys(m.coordinates.values(), 0.0)
     at |= zip(body.modes, q, strict=True)
@@ -165,8 +171,8 @@ def test_few_particles_have_the_energy_of_all_nodes() -> None:
         assert c.position is not None
         at[c.eliminate_coordinate] = -float(evaluate(c.position, at))
         at[speeds[f"{c.eliminate_coordinate.name}_dot"]] = -float(evaluate(c.speed, at))
-    places = data["nodes"] + data["modes"] @ q
-    velocity = v + np.cross(w, places) + data["modes"] @ rate
+    places = data["nodes"] + data["modes"] @ q + bend @ q @ q / 2
+    velocity = v + np.cross(w, places) + data["modes"] @ rate + bend @ q @ rate
     momentum = (data["mass"][:, None] * velocity).sum(0)
     spin = (data["mass"][:, None] * np.cross(places, velocity)).sum(0)
     found = energy(m)
@@ -174,6 +180,8 @@ def test_few_particles_have_the_energy_of_all_nodes() -> None:
     assert evaluate(found.kinetic, at) == pytest.approx(kinetic, rel=1e-9)
     assert [evaluate(x, at) for x in found.momentum] == pytest.approx(list(momentum), rel=1e-9)
     assert [evaluate(x, at) for x in found.angular_momentum] == pytest.approx(list(spin), rel=1e-9)
+    power = -rate @ (data["stiffness"] @ q + data["damping"] @ rate)
+    assert evaluate(found.power, at) == pytest.approx(power, rel=1e-9)
 
 
 def test_a_file_of_text_is_read_as_one_of_numbers(tmp_path: Path) -> None:
