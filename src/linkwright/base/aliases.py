@@ -261,9 +261,10 @@ KEYWORDS: dict[str, dict[str, str]] = {
     "Equations.program": {"values": "parameters"},
     "Robot": {"source": "model"},
     "Robot.inverse_kinematics": {"start": "initial"},
+    "Robot.joint_rates": {"rate": "velocity"},
     "assemble": {"values": "parameters", "mechanism": "model"},
     "base_parameters": {"mechanism": "model"},
-    "control.kalman": {"values": "parameters"},
+    "control.kalman": {"system": "model", "values": "parameters"},
     "control.residual_bounds": {"least": "min_bound"},
     "derive": {"values": "parameters", "mechanism": "model"},
     "elements.WristLinkage.angles": {"turns": "max_iterations"},
@@ -331,12 +332,13 @@ def renamed(package: str, name: str) -> Any:
 
     module, _, last = new.replace(":", ".").rpartition(".")
     place = f"linkwright.{new.replace(':', '.')}".removesuffix(".")
-    warnings.warn(
-        f"linkwright.{old} is now {'the module ' * (not last)}{place}; "
-        "the next release drops the old name",
-        DeprecationWarning,
-        stacklevel=3,
-    )
+    if place != f"linkwright.{old}":  # else it is a module, imported by its name
+        warnings.warn(
+            f"linkwright.{old} is now {'the module ' * (not last)}{place}; "
+            "the next release drops the old name",
+            DeprecationWarning,
+            stacklevel=3,
+        )
     return named(f"linkwright.{module}:{last}" if module else f"linkwright:{last}")
 
 

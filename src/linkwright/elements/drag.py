@@ -18,7 +18,7 @@ class Drag(Element):
     Args:
         mechanism: that it belongs to.
         at: where it acts: a point, a body for its center of mass, or a name.
-        coefficient: c.
+        coefficient: c, a drag coefficient.
         area: A, m^2.
         density: rho, kg/m^3.
         wind: velocity of the medium in the ground's frame where nothing else drives it, m/s.

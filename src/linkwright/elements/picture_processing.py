@@ -159,7 +159,7 @@ def adaptive_threshold(
     Args:
         picture: brightness, a row for each line.
         window: width of the square around a pixel, an odd number; larger than what is looked for.
-        offset: by how much it has to be brighter.
+        offset: by how much brightness it has to be above.
         dark: take those that are darker instead.
 
     >>> adaptive_threshold([[0.1, 0.1, 0.2, 0.7, 0.6, 0.6]], 3).tolist()

@@ -56,7 +56,7 @@ def estimate(
         files: recordings of its motion, such as dNNNNN files, with positions `J_th` and torques
             `J_load` or `J_u` of each joint, best at the rate of the motor servo; without them the
             robot is excited and recorded.
-        seconds: of that motion.
+        seconds: of that motion, s.
         cutoff: of the filter for what was recorded, Hz.
         to: file to write, such as "LinkParameters.cf", in the laboratory's folder.
         replace_file: whether a file that is there is replaced.

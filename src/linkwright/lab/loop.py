@@ -64,7 +64,7 @@ def run(lab: Lab, seconds: float) -> None:
     In lockstep it goes as fast as it can; where `pace` has set a speed, it waits.
 
     Args:
-        seconds: of the laboratory.
+        seconds: of the laboratory, s.
     """
     lab.require_open()
     if not seconds >= 0:

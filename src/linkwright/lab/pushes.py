@@ -86,7 +86,7 @@ def push(
         link: a link, a frame, a vertex or an end-effector; the push acts at its origin.
         force: along the world's axes, N.
         moment: about the world's axes, N*m.
-        seconds: how long; until it is pushed otherwise by default. No force ends a push.
+        seconds: how long, s; until it is pushed otherwise by default. No force ends a push.
     """
     require_simulated(lab, "only a hand can push it")
     body, place = _place(lab, link)

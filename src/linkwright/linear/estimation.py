@@ -36,7 +36,7 @@ KINDS: tuple[FilterKind, ...] = ("time-varying", "steady", "extended", "unscente
 
 @worded
 def kalman(
-    system: ModelLike,
+    model: ModelLike,
     sensors: Mapping[str, float | Measurement],
     kind: FilterKind = "time-varying",
     *,
@@ -56,7 +56,7 @@ def kalman(
     """Return a Kalman filter of a System as a block.
 
     Args:
-        system: what is estimated: a System, a mechanism, a file, or the name of a shipped model.
+        model: what is estimated: a System, a mechanism, a file, or the name of a shipped model.
         sensors: what is measured (names of channels, or expressions) and the standard deviation
             of its noise, or a `Measurement` that says more.
         kind: "time-varying" and "steady" take the linear model at the start; "extended" and
@@ -98,7 +98,7 @@ def kalman(
             remedy="name what is measured, with the deviation of its noise",
             code="R501",
         )
-    own = system_of(system).copy()
+    own = system_of(model).copy()
     own.set(parameters or {})
     own.set_initial(at or {})
     timed = as_rate(rate)

@@ -174,8 +174,8 @@ def gains_at(
     right = kp > 0 and (other >= 0 if kind == "PD" else other <= 0)
     if kind not in ("PD", "PI") or not right:
         raise InputError(
-            f"no {kind} gives a margin of {math.degrees(margin):g} deg at {wanted:.4g} rad/s, where "
-            f"the plant has a phase of {math.degrees(phase):.1f} deg",
+            f"no {kind} gives a margin of {math.degrees(margin):g} deg at {wanted:.4g} rad/s, "
+            f"where the plant has a phase of {math.degrees(phase):.1f} deg",
             remedy="choose another crossover or a smaller margin",
         )
     source = f"phase margin of {math.degrees(margin):g} deg at {wanted:.4g} rad/s, as measured"

@@ -155,7 +155,7 @@ class Orbit:
         return r, v
 
     def fault(self, code: int, seconds: float) -> OrbitError:
-        """Return what SGP4 says against an orbit at a time, in words, to be raised."""
+        """Return what SGP4 says against an orbit some seconds after the epoch, to be raised."""
         why = _FAULTS.get(code, f"SGP4 gives up on it with its number {code}")
         when = f"{self.time(seconds):%Y-%m-%d %H:%M} UTC"
         return OrbitError(

@@ -1,6 +1,6 @@
 """The target of the report on parallel mounts: a point on a tilted circle, seen from its axis.
 
-P = Rz(turn) Ry(tilt) Rz(start + rate t) (radius, 0, height). Its distance never changes, so its
+P = Rz(turn) Ry(tilt) Rz(start + speed t) (radius, 0, height). Its distance never changes, so its
 direction is an offset and one sine for each component (University of Canterbury, thesis on
 Phillips-Sherwood antenna mounts, section 7.1). The report follows it by angles in the order 3-2-3:
 azimuth in the mathematical sense, angle from the zenith, and roll about the beam; their rates are
@@ -27,8 +27,8 @@ class ReportOrbit:
 
     Args:
         radius: of the circle, in the unit of the height.
-        height: of its plane above the mount, along its axis.
-        rate: rad/s.
+        height: of its plane above the mount, along its axis, m.
+        speed: rad/s.
         start: angle at time 0, rad.
         tilt: of its axis from the zenith, rad.
         turn: of the tilted axis about the zenith, rad.
@@ -40,14 +40,14 @@ class ReportOrbit:
 
     radius: float
     height: float
-    rate: float
+    speed: float
     start: float = 0.0
     tilt: float = 0.0
     turn: float = 0.0
 
     def __post_init__(self) -> None:
         """Reject a target that is not a direction."""
-        numbers = (self.radius, self.height, self.rate, self.start, self.tilt, self.turn)
+        numbers = (self.radius, self.height, self.speed, self.start, self.tilt, self.turn)
         if not all(map(math.isfinite, numbers)) or self.radius < 0 or not self.distance > 0:
             raise InputError(
                 f"an orbit of radius {self.radius:g} at height {self.height:g}",
@@ -64,7 +64,7 @@ class ReportOrbit:
         """The unit vector to it over time, with exact rates: a motion for a System."""
         axes = self._axes
         r, h = self.radius / self.distance, self.height / self.distance
-        frequency = self.rate / (2 * math.pi)
+        frequency = self.speed / (2 * math.pi)
         sines = []
         for x, y, _ in axes:  # x cos(a) + y sin(a) as one sine
             sines.append([(r * math.hypot(x, y), math.atan2(x, y) + self.start, frequency)])
@@ -92,7 +92,7 @@ class ReportOrbit:
         azimuth = np.arctan2(d[..., 1], d[..., 0])
         zenith = np.arctan2(np.hypot(d[..., 0], d[..., 1]), d[..., 2])
         # two axes of the frame that turns with the target; its third is the beam
-        angle, axes = self.start + self.rate * time, self._axes
+        angle, axes = self.start + self.speed * time, self._axes
         c, s = np.cos(angle)[..., None], np.sin(angle)[..., None]
         r, h = self.radius / self.distance, self.height / self.distance
         out, along = c * axes[:, 0] + s * axes[:, 1], c * axes[:, 1] - s * axes[:, 0]
@@ -101,7 +101,7 @@ class ReportOrbit:
         b, m = roll, zenith
         spin = np.stack([-r * np.ones_like(b), np.zeros_like(b), h * np.ones_like(b)], axis=-1)
         inverse = _inverse(b, m)
-        rates = np.einsum("...ij,...j->...i", inverse, spin * self.rate)
+        rates = np.einsum("...ij,...j->...i", inverse, spin * self.speed)
         turning = np.einsum("...ij,...j->...i", _rate(b, m, rates), rates)
         accelerations = -np.einsum("...ij,...j->...i", inverse, turning)
         return np.stack([roll, zenith, azimuth], axis=-1), rates, accelerations

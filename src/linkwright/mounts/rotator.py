@@ -164,7 +164,7 @@ class Rotator(Closable):
 
         Args:
             direction: `UP`, `DOWN`, `LEFT` or `RIGHT`.
-            percent: of the greatest speed.
+            percent: percent of the greatest speed.
         """
         rate = math.radians(self._speed) * percent / 100
         swing = {LEFT: -rate, RIGHT: rate}.get(direction, 0.0)
@@ -252,7 +252,7 @@ class Rotator(Closable):
         """Let virtual time pass.
 
         Args:
-            seconds: how much.
+            seconds: how much, s.
         """
         self.loop.go_to(max(self.loop.latest().tick, 0) + round(seconds * RATE))
 

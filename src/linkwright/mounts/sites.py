@@ -176,7 +176,7 @@ class Site:
 
         Args:
             orbit: of the satellite.
-            days: how long to look.
+            days: how many days to look.
             above: the elevation, deg, from which a pass counts; the mask counts as well.
             start: when to begin, UTC; by default at the epoch of the elements.
             refraction: whether the air lifts it.

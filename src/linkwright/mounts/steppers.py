@@ -81,7 +81,7 @@ class StepperAxis:
         """Return the angle of the arm, rad.
 
         Args:
-            steps: from home.
+            steps: number of steps from home.
         """
         return (steps + self.home) * math.tau / self.turn
 

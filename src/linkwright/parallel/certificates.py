@@ -144,7 +144,7 @@ def prove_regular(
         q: a pose of the branch, as in `singularity`.
         limits: also prove that no joint meets its limits.
         smallest: boxes of this size, degrees across, are cut no further.
-        timeout: after which boxes are cut no further.
+        timeout: after which boxes are cut no further, s.
 
     >>> from linkwright import Mechanism, Universal
     >>> m = Mechanism("jacks")

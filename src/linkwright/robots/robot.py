@@ -684,7 +684,7 @@ class Robot(Shown):
     def joint_rates(
         self,
         q: ArrayLike,
-        rate: ArrayLike,
+        velocity: ArrayLike,
         frame: str,
         *,
         method: Method = "pseudo",
@@ -701,7 +701,7 @@ class Robot(Shown):
 
         Args:
             q: coordinates, or rows of them.
-            rate: velocity and angular velocity of the frame, in the world's axes; or rows.
+            velocity: velocity and angular velocity of the frame, in the world's axes; or rows.
             frame: the name of the frame.
             method: "pseudo" for the pseudo-inverse that finds the rank; "damped" for damped least
                 squares; "partition" for one square solve, with the same result as the first where
@@ -722,7 +722,7 @@ class Robot(Shown):
             self,
             q,
             frame,
-            rate,
+            velocity,
             method=method,
             threshold=threshold,
             damping=damping,

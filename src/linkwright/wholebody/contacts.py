@@ -66,7 +66,7 @@ class FlatContact:
             raise InputError(f"the normal of {what} is zero", remedy="give a direction")
 
     def part(self, t: float) -> float:
-        """Return the part of the greatest force that it may carry at a time."""
+        """Return the part of the greatest force that it may carry at a time, s."""
         if self.share is None:
             return 1.0
         value = float(self.share(t))

@@ -209,7 +209,7 @@ class Window(Closable):
         none is lost in between.
 
         Args:
-            seconds: the longest time to sleep.
+            seconds: the longest time to sleep, s.
         """
         if not 0 <= seconds < 1e9:
             raise InputError(f"a wait lasts some seconds, not {seconds}")
@@ -233,7 +233,7 @@ class Window(Closable):
         """Return the newest frame, or None where a new one is waited for and does not come.
 
         Args:
-            seconds: the longest time to wait for one.
+            seconds: the longest time to wait for one, s.
         """
         if seconds and not self.wait(seconds):
             return None

@@ -191,7 +191,7 @@ class Wire(Closable):
         """Return the newest sound frame that has come, or None where there is none in time.
 
         Args:
-            seconds: the longest time to wait for one.
+            seconds: the longest time to wait for one, s.
         """
         end = time.monotonic() + seconds
         while True:

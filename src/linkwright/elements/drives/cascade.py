@@ -110,7 +110,7 @@ class Cascade(Controller):
         inertia: float | None,
         amplifier: Amplifier | None = None,
     ) -> Cascade:
-        """Return it with what was left open set for a motor, a train, a load and an amplifier."""
+        """Return it with what was left open set for a motor, train, load (kg*m^2) and amplifier."""
         found: dict[str, float] = {}
         boost = self.amplifier_gain
         if boost is None:

@@ -129,7 +129,7 @@ def screen(
             tool's origin, or rows of ten inertial parameters.
         starts: coordinates where each run begins, in place of the task's, one row for each.
         step: s, the longest between two samples.
-        damping: of joint rates under tool control.
+        damping: factor on joint rates in damped least squares, under tool control.
         threads: how many share the work; as many as there are processors by default.
 
     Example:
