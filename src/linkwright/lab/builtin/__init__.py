@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkwright.lab.builtin.balance import Balance
 from linkwright.lab.builtin.frames import BlobTracking, goto_cart_task
 from linkwright.lab.builtin.joints import JointStep, NoTask, goto_task
 from linkwright.lab.builtin.trajectories import RecordedMotion
@@ -27,6 +28,8 @@ def builtin_tasks(config: LabConfig) -> dict[str, type[Task]]:
         JointStep,
         Excite,
     ]
+    if config.base == "floating":
+        tasks.append(Balance)
     return {task.name: task for task in tasks}
 
 
