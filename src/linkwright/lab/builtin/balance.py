@@ -20,7 +20,7 @@ LOW = 0.02
 """m above the lowest vertex up to which others count as feet."""
 
 
-class Balance(Task):
+class StandingBalance(Task):
     """Keeps the mass center above the feet, or takes it elsewhere; height below 0 is a squat."""
 
     name = "balance"
