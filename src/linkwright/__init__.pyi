@@ -109,6 +109,8 @@ from linkwright.recording import Channel as Channel, Recording as Recording
 from linkwright.robots import Robot as Robot, identification as identification
 from linkwright.simulation import (
     Run as Run,
+    fit as fit,
+    sensitivity as sensitivity,
     simulate as simulate,
     simulate_batch as simulate_batch,
 )

@@ -29,7 +29,6 @@ from linkwright.parallel.loci import (
     singular_loci as singular_loci,
 )
 from linkwright.parallel.member_loads import (
-    MemberStrength as MemberStrength,
     member_strength as member_strength,
 )
 from linkwright.parallel.mobility_counts import (

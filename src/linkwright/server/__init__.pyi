@@ -4,7 +4,6 @@ from linkwright.server.coordinator.host import coordinate as coordinate
 from linkwright.server.coordinator.motions import (
     PointMotion as PointMotion,
     PoseMotion as PoseMotion,
-    WrenchMotion as WrenchMotion,
 )
 from linkwright.server.coordinator.observations import Observation as Observation
 from linkwright.server.face import RefusedError as RefusedError

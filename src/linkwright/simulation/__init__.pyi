@@ -14,4 +14,5 @@ from linkwright.simulation.runs import (
     RunStopped as RunStopped,
     simulate as simulate,
 )
+from linkwright.simulation.sensitivity import fit as fit, sensitivity as sensitivity
 from linkwright.simulation.settings import RunSettings as RunSettings

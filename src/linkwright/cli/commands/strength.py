@@ -17,7 +17,8 @@ from linkwright.cli.results import CommandResult, TextTable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from linkwright.parallel import BeamSection, MemberStrength
+    from linkwright.parallel import BeamSection
+    from linkwright.parallel.member_loads import MemberStrength
     from linkwright.robots import Robot
 
 SHEET = "A dimensioned sheet (.svg, .png, .pdf, or .dxf for CAD)."
