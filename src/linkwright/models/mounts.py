@@ -19,8 +19,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from linkwright.base.errors import InputError
 from linkwright.mechanism import Ball, Body, Joint, Mechanism, Revolute, Universal
 from linkwright.models.declare import declare
+from linkwright.models.flexible_links import SHARE, declare_links, far_end, hold, spring
 from linkwright.models.masses import RADIAL, Lump, lumped, rod
 
 
@@ -29,22 +31,24 @@ def three_rotary(
     capsules: bool = False,
     hinges: bool = False,
     cone: float = 20.0,  # deg
+    flexible: bool = False,
 ) -> Mechanism:
     """Return the mount with three motors at the base: two rotations and a plunge.
 
     With an `offset`, arms stand beside the planes of their legs by so much, as Hunt proposed for
     stiffness and room; with `capsules`, arms and dish have shapes that charts keep apart. With
     `hinges`, three hinges stand in place of each ball joint, of which the first and the last may
-    not come nearer to one line than the angle of their `cone`.
+    not come nearer to one line than the angle of their `cone`. With `flexible`, arms bend by their
+    first mode and elastic drives hold the motors' arms, for runs.
 
     >>> m = three_rotary()
     >>> len(m.constraints), m.actuators
     (6, [arm1, arm2, arm3])
     """
     m = Mechanism("mount-3-rotary", "antenna mount: three legs, each driven by a motor at the base")
-    _legs(m, offset, hinges, cone)
-    _close_legs(m, offset, hinges)
-    _motors(m, "arm1", "arm2", "arm3")
+    _legs(m, offset, hinges, cone, flexible)
+    _close_legs(m, offset, hinges, flexible)
+    _motors(m, flexible, "arm1", "arm2", "arm3")
     if capsules:
         _capsules(m)
     return m
@@ -55,6 +59,7 @@ def two_rotary(
     capsules: bool = False,
     hinges: bool = False,
     cone: float = 20.0,  # deg
+    flexible: bool = False,
 ) -> Mechanism:
     """Return the mount with a strut and two motors at the base.
 
@@ -63,10 +68,10 @@ def two_rotary(
     (9, [arm1, arm2])
     """
     m = Mechanism("mount-2-rotary", "antenna mount: three legs, a strut, two motors at the base")
-    _strut(m, _legs(m, offset, hinges, cone))
-    _close_legs(m, offset, hinges)
+    _strut(m, _legs(m, offset, hinges, cone, flexible))
+    _close_legs(m, offset, hinges, flexible)
     _close_strut(m)
-    _motors(m, "arm1", "arm2")
+    _motors(m, flexible, "arm1", "arm2")
     if capsules:
         _capsules(m)
     return m
@@ -111,10 +116,13 @@ def prismatic(
     return m
 
 
-def _motors(m: Mechanism, *arms: str) -> None:
+def _motors(m: Mechanism, flexible: bool, *arms: str) -> None:
     for arm in arms:
         m.limit(arm, "-25 deg", "135 deg")
-        m.actuate(arm)
+        if flexible:
+            hold(m, m.bodies[arm], math.acos(m.values["D"] / (2 * m.values["l"])))
+        else:
+            m.actuate(arm)
 
 
 def truss_three() -> Mechanism:
@@ -156,24 +164,48 @@ def _members(m: Mechanism, *pairs: tuple[int, int]) -> None:
         m.actuate(name)
 
 
-def _legs(m: Mechanism, offset: float = 0.0, hinges: bool = False, cone: float = 0.0) -> Body:
+def _legs(
+    m: Mechanism,
+    offset: float = 0.0,
+    hinges: bool = False,
+    cone: float = 0.0,
+    flexible: bool = False,
+) -> Body:
     """Add parameters, arms and platform; return the platform."""
     _parameters(m)
     beside: str | int = 0
     if offset:
         declare(m, "m", "of arms beside the planes of their legs", arm_offset=offset)
         beside = "arm_offset"
-    arms = {k: _lower(m, k, hinges) for k in RADIAL}
+    if flexible and hinges:
+        raise InputError(
+            "links that bend end in ball joints", remedy="leave out hinges, or flexible"
+        )
+    arms = {k: _lower(m, k, hinges, flexible) for k in RADIAL}
+    if flexible:
+        declare_links(m)
+        arms = {
+            k: far_end(
+                m, f"tip{k}", arm, (0, beside, f"l + l_lower{k}"),
+                f"joint_mass + {SHARE}*arm_mass", f"l + l_lower{k}", "arm_bending",
+            )
+            for k, arm in arms.items()
+        }  # fmt: skip
     if hinges:
         arms = {k: _hinges(m, k, arm, beside, cone) for k, arm in arms.items()}
-    upper = m.body(
-        "upper1",
-        parent=arms[1],
-        joint=Revolute("z") if hinges else Ball(quaternion=True),
-        at=(0, 0, 0) if hinges else (0, beside, "l + l_lower1"),
-        doc="upper arm of leg 1",
-        **lumped(m, rod("upper_mass", "l + l_upper1", "(1 - kappa)*(l + l_upper1)")),
-    )
+    joint = Revolute("z") if hinges else Ball(quaternion=True)
+    at = (0, 0, 0) if hinges or flexible else (0, beside, "l + l_lower1")
+    heavy = rod("upper_mass", "l + l_upper1", "(1 - kappa)*(l + l_upper1)")
+    if flexible:  # the ball joint is at the far end of the upper arm
+        end = m.body("end1", parent=arms[1], joint=joint, mass=f"{SHARE}*upper_mass", inertia=0)
+        light = lumped(m, heavy, Lump(f"-{SHARE}*upper_mass"))
+        upper = m.body("upper1", parent=end, translate="xy", doc="upper arm of leg 1", **light)
+        spring(m, upper, end, "3*upper_bending/(l + l_upper1)**3")
+    else:
+        upper = m.body(
+            "upper1", parent=arms[1], joint=joint, at=at, doc="upper arm of leg 1",
+            **lumped(m, heavy),
+        )  # fmt: skip
     back = "-r - r_platform1"
     platform = m.body(
         "platform",
@@ -194,7 +226,10 @@ def _legs(m: Mechanism, offset: float = 0.0, hinges: bool = False, cone: float =
     for k in (2, 3):
         x, y = RADIAL[k]
         out = f"(r + r_platform{k})"
-        m.body(
+        length = f"l + l_upper{k}"
+        heavy = rod("upper_mass", length, f"-kappa*({length})")
+        parts = [Lump(f"-{SHARE}*upper_mass", (0, 0, f"-({length})"))] if flexible else []
+        arm = m.body(
             f"upper{k}",
             parent=platform,
             rotate=[(y, -x, 0)],
@@ -202,8 +237,11 @@ def _legs(m: Mechanism, offset: float = 0.0, hinges: bool = False, cone: float =
             reference="z",
             at=(f"{x}*{out} - r - r_platform1", f"{y}*{out}", 0),
             doc=f"upper arm of leg {k}",
-            **lumped(m, rod("upper_mass", f"l + l_upper{k}", f"-kappa*(l + l_upper{k})")),
+            **lumped(m, heavy, *parts),
         )
+        if flexible:
+            place = (0, f"-{beside}" if beside else 0, f"-({length})")
+            far_end(m, f"end{k}", arm, place, f"{SHARE}*upper_mass", length, "upper_bending")
     m.gravity(along="-z", g="g")
     m.set_platform(m.point("center", platform, (back, 0, 0)))
     zenith = "acos(D/(2*l))"
@@ -213,7 +251,8 @@ def _legs(m: Mechanism, offset: float = 0.0, hinges: bool = False, cone: float =
     if hinges:
         m.set_initial(dict.fromkeys(("yoke1", "yoke2", "yoke3"), f"2*{zenith}"))
     else:
-        m.set_initial({"upper1.e0": "D/(2*l)", "upper1.e2": "-sqrt(1 - D**2/(4*l**2))"})
+        ball = "end1" if flexible else "upper1"
+        m.set_initial({f"{ball}.e0": "D/(2*l)", f"{ball}.e2": "-sqrt(1 - D**2/(4*l**2))"})
     return platform
 
 
@@ -272,10 +311,11 @@ def _parameters(m: Mechanism) -> None:
     m.declared_only = True
 
 
-def _lower(m: Mechanism, k: int, hinges: bool = False) -> Body:
+def _lower(m: Mechanism, k: int, hinges: bool = False, flexible: bool = False) -> Body:
     """Add the lower arm of a leg; its x is radial and its z lies along it."""
     x, y = RADIAL[k]
     length = f"l + l_lower{k}"
+    tip = "joint_mass/3" if hinges else f"-{SHARE}*arm_mass" if flexible else "joint_mass"
     return m.body(
         f"arm{k}",
         rotate=[(-y, x, 0)],
@@ -286,7 +326,7 @@ def _lower(m: Mechanism, k: int, hinges: bool = False) -> Body:
         **lumped(
             m,
             rod("arm_mass", length, f"kappa*({length})"),
-            Lump("joint_mass/3" if hinges else "joint_mass", (0, 0, length)),
+            Lump(tip, (0, 0, length)),
             Lump(
                 "balance_mass",
                 ("balance_arm*sin(balance_angle)", 0, "balance_arm*cos(balance_angle)"),
@@ -350,7 +390,13 @@ def _point(mass: str, center: str) -> Lump:
     return Lump(mass, (0, 0, center), (f"{mass}*gyration",) * 3)
 
 
-def _close_legs(m: Mechanism, offset: float = 0.0, hinges: bool = False) -> None:
+def _close_legs(
+    m: Mechanism, offset: float = 0.0, hinges: bool = False, flexible: bool = False
+) -> None:
+    if flexible:
+        for k in (2, 3):
+            m.close_loop(f"ball{k}", f"tip{k}", f"end{k}", Ball())
+        return
     beside, back = ("arm_offset", "-arm_offset") if offset else (0, 0)
     elbows = {k: m.point(f"elbow{k}", f"arm{k}", (0, beside, f"l + l_lower{k}")) for k in RADIAL}
     for k in (2, 3):  # whose upper arms have their y against that of the lower ones
