@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.base.optional import extra
+from linkwright.learning.shipped import asked, shipped
 from linkwright.learning.stepping import Alone, Setting, SteppedLanes, reads_time, setting_of, whole
 from linkwright.mechanism.model_like import ModelLike
 
@@ -33,19 +34,22 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
     """A model as an environment.
 
     Args:
-        model: a mechanism, a robot, a System, a file or the name of a shipped model.
-        observe: names of coordinates, speeds or channels, or expressions; `q` and `u` stand for
-            all coordinates and all speeds.
+        model: a mechanism, a robot, a System, a file or the name of a shipped model; or an
+            environment that ships ("cart-pole-swing-up", "reacher", "quadruped-walk"), whose table
+            has all that is not given here.
+        observe: names of coordinates, speeds or channels, or expressions; `q` and `u`, which stand
+            for all coordinates and all speeds, are what is seen by default.
         act: joints or inputs; or a mapping to the limits of each: a number, or a lower and an upper
             one. A joint's limit is that of the file by default.
         reward: an expression, or a function of observation and action.
         done: an expression that is true where an episode ends, or a function as `reward`.
         every: steps of integration (base ticks, where something is sampled) from one action to the
-            next.
+            next; 1 by default.
         start: states at the beginning: a number, or a lower and an upper one to draw from.
         parameters: in the same way, drawn anew for each episode.
         max_steps: after which an episode is truncated; None for no end.
-        method: of integration, one with fixed steps for equal steps of learning.
+        method: of integration, one with fixed steps for equal steps of learning; "semi-implicit"
+            by default.
         step: of integration, s; by default the base tick, or the model's own.
 
     >>> env = Environment(
@@ -69,34 +73,33 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
         self,
         model: ModelLike,
         *,
-        observe: Sequence[str] = ("q", "u"),
-        act: Sequence[str] | Mapping[str, float | tuple[float, float]],
-        reward: str | Score,
+        observe: Sequence[str] | None = None,
+        act: Sequence[str] | Mapping[str, float | tuple[float, float]] | None = None,
+        reward: str | Score | None = None,
         done: str | Score | None = None,
-        every: int = 1,
+        every: int | None = None,
         start: Mapping[str, float | tuple[float, float]] | None = None,
         parameters: Mapping[str, float | tuple[float, float]] | None = None,
         max_steps: int | None = None,
-        method: str = "semi-implicit",
+        method: str | None = None,
         step: float | None = None,
     ) -> None:
-        self._setting = setting_of(
+        model, given = asked(
             model,
-            observe,
-            act,
-            _text(reward, "reward"),
-            _text(done, "done"),
-            every,
-            start,
-            parameters,
-            method,
-            step,
-        )
+            {
+                "observe": observe, "act": act, "reward": reward, "done": done, "every": every,
+                "start": start, "parameters": parameters, "max_steps": max_steps,
+                "method": method, "step": step,
+            },
+        )  # fmt: skip
+        reward, done = given["reward"], given["done"]
+        texts = {"reward": _text(reward, "reward"), "done": _text(done, "done")}
+        self._setting = _setting(model, {**given, **texts})
         self._lanes = SteppedLanes(self._setting, 1, 1)
         self._alone = Alone(self._lanes)
         self._reward = None if isinstance(reward, str) else reward
         self._done = None if done is None or isinstance(done, str) else done
-        self._count, self._most = 0, _most(max_steps)
+        self._count, self._most = 0, _most(given["max_steps"])
         self._size = self._setting.observed
         self.action_space = _box(self._setting.lower, self._setting.upper)
         self.observation_space = _free(self._size)
@@ -191,15 +194,15 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
         model: ModelLike,
         *,
         lanes: int,
-        observe: Sequence[str] = ("q", "u"),
-        act: Sequence[str] | Mapping[str, float | tuple[float, float]],
-        reward: str,
+        observe: Sequence[str] | None = None,
+        act: Sequence[str] | Mapping[str, float | tuple[float, float]] | None = None,
+        reward: str | None = None,
         done: str | None = None,
-        every: int = 1,
+        every: int | None = None,
         start: Mapping[str, float | tuple[float, float]] | None = None,
         parameters: Mapping[str, float | tuple[float, float]] | None = None,
         max_steps: int | None = None,
-        method: str = "semi-implicit",
+        method: str | None = None,
         step: float | None = None,
         autoreset: str = "next step",
         threads: int | None = None,
@@ -210,7 +213,15 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
                     f"{name} of a vector environment is {given!r}",
                     remedy="give an expression, or make an Environment with a function",
                 )
-        made = setting_of(model, observe, act, reward, done, every, start, parameters, method, step)
+        model, more = asked(
+            model,
+            {
+                "observe": observe, "act": act, "reward": reward, "done": done, "every": every,
+                "start": start, "parameters": parameters, "max_steps": max_steps,
+                "method": method, "step": step,
+            },
+        )  # fmt: skip
+        made = _setting(model, more)
         modes = {str(m.value).replace("_", " ").lower(): m for m in vector.AutoresetMode}
         modes = {name.removesuffix("step").strip() + " step" if "step" in name else name: m
                  for name, m in modes.items()}  # fmt: skip
@@ -223,7 +234,7 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
         if self._mode is not vector.AutoresetMode.DISABLED:
             _refuse_clocks(made)
         self.num_envs = whole(lanes, "lanes")
-        self._setting, self._most = made, _most(max_steps)
+        self._setting, self._most = made, _most(more["max_steps"])
         self._lanes = SteppedLanes(made, self.num_envs, threads)
         self._counts = np.zeros(self.num_envs, np.int64)
         self._over = np.zeros(self.num_envs, bool)
@@ -309,6 +320,16 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
         return seen, reward, ended, truncated, infos
 
 
+def _lanes(num_envs: int, **given: Any) -> VectorEnvironment:
+    """Return many, as `gymnasium.make_vec` asks for them."""
+    return VectorEnvironment(lanes=num_envs, **given)
+
+
+def _setting(model: Any, given: Mapping[str, Any]) -> Setting:
+    names = "observe", "act", "reward", "done", "every", "start", "parameters", "method", "step"
+    return setting_of(model, *(given[name] for name in names))
+
+
 def _options(given: Mapping[str, Any] | None, *known: str) -> Mapping[str, Any]:
     """Return the options of a reset, and reject what nothing would come of."""
     options = given or {}
@@ -360,3 +381,12 @@ def _refuse_clocks(setting: Setting) -> None:
             f"{setting.system.name!r} depends on the time, which all lanes share",
             remedy='keep the time in a state, or give autoreset="disabled"',
         )
+
+
+for _name in shipped():
+    gymnasium.register(
+        f"linkwright/{_name}-v0",
+        entry_point="linkwright.learning.environments:Environment",
+        vector_entry_point="linkwright.learning.environments:_lanes",
+        kwargs={"model": _name},
+    )
