@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -86,3 +87,16 @@ def test_what_is_no_joystick_is_rejected(tmp_path: Path) -> None:
         loop.joystick(tmp_path, {"axis 0": ("pan.u", float("nan"))})
     with pytest.raises(lw.Error, match=r"pan\.v"):
         loop.joystick(tmp_path, {"axis 0": ("pan.v", 1.0)})
+
+
+def test_the_example_leads_an_arm_and_repeats_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Records in a file are taken at once; at their end the speeds are zero again."""
+    (tmp_path / "js").write_bytes(event(1, 32767, 2, 0) + event(2, -16000, 2, 1))
+    example = run_path(str(Path(__file__).parents[2] / "examples" / "joystick_arm.py"))
+    example["main"]([str(tmp_path / "js"), str(tmp_path / "arm.npz"), "--seconds", "5"])
+    said = capsys.readouterr().out
+    assert "4 changes" in said
+    assert int(said.split(": ")[1].split()[0]) >= 5  # samples
+    assert said.endswith("repeated bit for bit: True\n")
