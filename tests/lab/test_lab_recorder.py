@@ -298,3 +298,22 @@ def test_closing_a_laboratory_saves_what_is_to_be_saved(tmp_path: Path) -> None:
         lab.run(0.1)
         lab.close()
     assert [len(read_recording(path)) for path in tmp_path.glob("d0*")] == [10]
+
+
+def test_each_servo_turns_a_line_over_that_shows_its_ticks() -> None:
+    """SL's debug channels: half-waves are as long as the period of the servo, at its instants; with
+    how late a tick began and how long it took, they are the picture of an oscilloscope."""
+    with Lab("sl-arm") as lab:
+        rates = {name: round(960 / float(rate)) for name, rate in lab.rates.items()}
+        assert rates == {"motor": 1, "task": 2, "invdyn": 2, "invkin": 2, "vision": 16}
+        names = [f"{name}_pulse" for name in rates]
+        lab.recorder.configure(names=names, rate=960, duration=0.25)
+        lab.recorder.start()
+        lab.run(0.3)
+        made = lab.recorder.last
+        assert made is not None
+        for name, ratio in rates.items():
+            edges = np.flatnonzero(np.diff(made[f"{name}_pulse"])) + 1
+            assert (np.diff(edges) == ratio).all()
+            assert len(edges) >= 240 // ratio - 1
+            assert set(made[f"{name}_pulse"]) == {0.0, 1.0}

@@ -126,7 +126,7 @@ class LabMechanism:
 def member_names(config: LabConfig) -> tuple[str, ...]:
     """Return the names that members of a laboratory's System have, so that no body has them."""
     own = [name for name in config.ratios if name not in SERVOS]
-    lives = [f"{name}_life" for name in own]
+    lives = [f"{name}_{part}" for name in own for part in ("life", "pulse")]
     seen = [f"{effector.name}_seen" for effector in config.end_effectors]
     return (*MEMBERS, *own, *lives, *seen, *(thing.name for thing in config.objects))
 

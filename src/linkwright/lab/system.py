@@ -41,7 +41,7 @@ from linkwright.lab.servos.desired import WANTED
 from linkwright.lab.servos.sensors import Actuators, MiscSensors
 from linkwright.lab.slot import MEMBER, SlotLayout
 from linkwright.lab.vision.assembly import add_vision
-from linkwright.lab.watch import AnswerWatch
+from linkwright.lab.watch import AnswerWatch, Pulse
 from linkwright.system import Member, System
 
 CART = MODES.index("cart")
@@ -98,6 +98,18 @@ def lab_system(
     """
     robot = lab_mechanism(config) if robot is None else robot
     return _Builder(config, robot, real).built()
+
+
+def pulsing(config: LabConfig) -> tuple[str, ...]:
+    """Return the servos that a laboratory runs, each of which turns a line over.
+
+    >>> from linkwright.lab.sources import lab_config
+    >>> pulsing(lab_config("pendulum"))
+    ('motor', 'task', 'invdyn')
+    """
+    there = {"vision": bool(config.vision.blobs), "invkin": bool(config.end_effectors)}
+    known = tuple(name for name in SERVOS if there.get(name, True))
+    return (*known, *own_servos(config))
 
 
 class FeedForward(Block):
@@ -181,6 +193,8 @@ class _Builder:
             self.wire(*((seen, slot.blobs) for slot in slots.values()))
         if config.end_effectors:
             self._add_invkin(slots[MEMBER])
+        for servo in pulsing(config):
+            self.add(Pulse(servo), self.rates[servo])
         return self.system
 
     def add(self, block: Block, rate: Fraction | None = None) -> Member:

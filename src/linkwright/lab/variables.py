@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from linkwright.lab.config import LabConfig
+from linkwright.lab.config import SERVOS, LabConfig
 from linkwright.lab.slot import MEMBER
 from linkwright.lab.tasks import Task
 from linkwright.system.phases import Signal
@@ -93,6 +93,8 @@ def _named(config: LabConfig) -> Iterator[LabVariable]:
         for member, infix in (("cart", ""), ("cart_desired", "des_")):
             yield from _frame(f"{effector.name}_{infix}", f"{member}.{effector.name}_")
     yield from _frame("base_", "base_state.")
+    for servo in dict.fromkeys((*SERVOS, *config.ratios)):
+        yield LabVariable(f"{servo}_pulse", "1", f"{servo}_pulse.level")
     for k, vertex in enumerate(config.vertices):
         for i, c in enumerate("xyz"):
             yield LabVariable(f"{vertex}_{c}", "m", f"cart.vertices[{3 * k + i}]")

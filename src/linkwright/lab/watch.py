@@ -42,3 +42,23 @@ class AnswerWatch(Block):
         self.output("late", late, doc="ticks that were not answered in time")
         self.output("row", row, doc="of them in a row")
         self.output("behind", behind, doc="base ticks since the state of the last answer")
+
+
+class Pulse(Block):
+    """A line that a servo turns over whenever it runs, as it would a pin for an oscilloscope.
+
+    A tick that was not run leaves a half-wave that is longer.
+
+    >>> Pulse("task")
+    Pulse(task_pulse: nothing -> level)
+    """
+
+    needs_rate = True
+    """It turns over from instant to instant."""
+
+    def __init__(self, servo: str) -> None:
+        super().__init__(f"{servo}_pulse", doc=f"turned over by each tick of the {servo} servo")
+        level = self.discrete_state("kept", unit="1")
+        now = self.intermediate(1 - level)
+        self.update(level, now)
+        self.output("level", now, unit="1", doc="0 or 1")
