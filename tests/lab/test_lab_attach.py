@@ -288,3 +288,29 @@ def test_the_console_at_a_terminal(terminal: Terminal, tmp_path: Path, folder: P
         assert server.name == "sl-arm"
         assert RemoteLink().name == "sl-arm"
     assert list(folder.iterdir()) == []
+
+
+def test_a_console_of_one_servo_takes_its_commands_alone(consoles: Any) -> None:
+    """SL's windows: of vision, of the motors, of a servo of one's own, each beside the others."""
+    lab = consoles.lab
+    with ConsoleServer(consoles, "arm"):
+        motor, eyes = RemoteLink("arm", "motor"), RemoteLink("arm", "eyes")
+        every = RemoteLink("arm")
+        assert (motor.name, eyes.name, every.name) == ("arm.motor", "arm.eyes", "arm")
+        motor.give("man")
+        listed = event(motor.events, "answered").data
+        assert {"ck", "where_raw", "freeze", "scd"} <= set(listed)
+        assert not {"setTask", "rbwhere", "estimate"} & set(listed)
+        motor.give("st wave")
+        words = event(motor.events, "failed").text
+        assert "setTask is not a command of the motor servo" in words
+        assert "at the console of task" in words
+        eyes.give("st wave")
+        assert event(eyes.events, "answered").text
+        assert (lab.task, lab.servo) == ("wave", "eyes")
+        every.give("man")
+        assert len(event(every.events, "answered").data) == len(lab.commands)
+        with pytest.raises(Error, match="there is no servo 'ears'; there are motor, task, eyes"):
+            RemoteLink("arm", "ears")
+        for link in (motor, eyes, every):
+            link.close()

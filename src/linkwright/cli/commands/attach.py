@@ -18,6 +18,10 @@ def command(
             metavar="NAME", help="Of the laboratory; may be left out where one alone runs."
         ),
     ] = None,
+    servo: Annotated[
+        str | None,
+        typer.Option("--servo", metavar="NAME", help="Console of one servo, such as vision."),
+    ] = None,
     commands: Annotated[str | None, option("--commands")] = None,
     as_json: Annotated[bool, option("--json", "With -c.")] = False,
 ) -> None:
@@ -28,6 +32,7 @@ def command(
       linkwright lab attach
       linkwright lab attach sl-arm
       linkwright lab attach sl-arm -c "where; status"
+      linkwright lab attach sl-arm --servo vision
     """
     from linkwright.base.errors import InputError
     from linkwright.cli.console import prompt_of
@@ -35,7 +40,7 @@ def command(
 
     if as_json and commands is None:
         raise InputError("--json is for -c", remedy='give commands: -c "where"')
-    with prompt_of(RemoteLink(name)) as prompt:
+    with prompt_of(RemoteLink(name, servo)) as prompt:
         if commands is None:
             echo(f"{prompt.link.name}; man lists the commands, quit leaves")
             prompt.talk()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from linkwright.lab.config import CONTROLLERS, MODES
 from linkwright.lab.console import motions, recordings, reports, settings
+from linkwright.lab.console.servos import commands_of, require_servo
 from linkwright.lab.console.table import (
     Answer,
     CommandArgument,
@@ -134,7 +135,13 @@ REPORTS: tuple[ConsoleCommand, ...] = (
     ConsoleCommand("rbwhere", "blobs as measured in space", reports.rbwhere, beside=True),
     ConsoleCommand("rbwhere2D", "blobs as each camera sees them", reports.rbwhere_2d, beside=True),
     ConsoleCommand("status", "servos, task, mode, recorder, session", reports.status, beside=True),
-    ConsoleCommand("jitter", "how late each servo ran", reports.jitter, beside=True),
+    ConsoleCommand(
+        "jitter",
+        "how late each servo ran",
+        reports.jitter,
+        (CommandArgument("servo", "one servo alone", "", asked=False),),
+        beside=True,
+    ),
 )
 
 SETTINGS: tuple[ConsoleCommand, ...] = (
@@ -246,9 +253,12 @@ RECORDER: tuple[ConsoleCommand, ...] = (
 )
 
 
-def _man(lab: Lab, name: str | None) -> Answer:
+def _man(lab: Lab, name: str | None, servo: str) -> Answer:
     table = lab.commands
     chosen = [table[name]] if name else list(table)
+    if servo and not name:
+        own = commands_of(table, require_servo(lab, servo))
+        chosen = [command for command in chosen if command.name in own]
     rows = [(" / ".join((c.usage, *c.short)), c.help) for c in chosen]
     width = max(len(usage) for usage, _ in rows)
     text = "\n".join(f"{usage.ljust(width)}  {about}" for usage, about in rows)
@@ -291,6 +301,7 @@ CONSOLE: tuple[ConsoleCommand, ...] = (
             CommandArgument(
                 "name", "command", str, choices=lambda lab: lab.commands.names, optional=True
             ),
+            CommandArgument("servo", "servo whose commands are listed", "", asked=False),
         ),
         beside=True,
     ),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright.base.errors import Error, InputError
 from linkwright.lab.console.completion import Completed, completions
 from linkwright.lab.console.dialogue import AbortedError, answered_by, ended_by
+from linkwright.lab.console.servos import call_of
 
 if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
@@ -109,6 +110,8 @@ class Console:
         self._number = 0
         self._replies: SimpleQueue[str | None] = SimpleQueue()
         self._asking = False
+        self.servo = ""
+        """The one servo whose commands it takes; "" for those of all."""
 
     def give(self, line: str) -> int:
         """Give a command; its end is reported by an event with the number that is returned."""
@@ -145,6 +148,8 @@ class Console:
     def _answered(self, line: str, number: int) -> tuple[ConsoleEvent, bool]:
         lab = self.consoles.lab
         call = lab.commands.read(lab, line)
+        if self.servo:
+            call = call_of(lab, self.servo, call)
         lab.note_command(line)
         if call.command.name in ("freeze", "stop"):
             self.consoles.interrupt()

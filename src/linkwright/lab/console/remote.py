@@ -1,7 +1,8 @@
 """Consoles of other processes: a Unix socket that only its user may open.
 
 A message is a line of JSON. A console sends `{"give": line}`, `{"reply": text}`, `{"complete":
-line}` or `{"state": true}`, and is sent events, and `completed` or `state` in turn.
+line}`, `{"state": true}` or, for the commands of one servo alone, `{"servo": name}`; it is sent
+events, and `completed`, `state` or `servo` (what is wrong with it, or "") in turn.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.base.files import parse_json
 from linkwright.lab.console.completion import Completed, completions
 from linkwright.lab.console.consoles import ConsoleEvent, Consoles
+from linkwright.lab.console.servos import require_servo
 from linkwright.server.registry import CellEntry, Running, running_cells, runtime_folder
 
 KIND = "lab"
@@ -109,12 +111,18 @@ class ConsoleServer(Closable):
             send({"completed": [last, [[f.word, f.about] for f in found]]})
         elif "state" in message:
             send({"state": list(self.consoles.state())})
+        elif "servo" in message:
+            try:
+                console.servo = require_servo(self.consoles.lab, str(message["servo"]))
+                send({"servo": ""})
+            except InputError as error:
+                send({"servo": str(error)})
 
 
 class RemoteLink:
-    """A console of a laboratory that runs in another process."""
+    """A console of a laboratory that runs in another process, of all its servos or of one."""
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None, servo: str | None = None) -> None:
         _require_sockets()
         self.name = _running(name)
         self.events: SimpleQueue[ConsoleEvent] = SimpleQueue()
@@ -133,6 +141,12 @@ class RemoteLink:
             ) from None
         self._count = 0
         threading.Thread(target=self._listen, daemon=True).start()
+        if servo is not None:
+            answer = self._asked({"servo": servo})
+            if answer is None or answer["servo"]:
+                self.close()
+                raise InputError(answer["servo"] if answer else f"{self.name!r} does not answer")
+            self.name = f"{self.name}.{servo}"
 
     def give(self, line: str) -> int:
         """Give a command; its end is reported by an event with the number that is returned."""

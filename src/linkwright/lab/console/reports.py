@@ -13,6 +13,7 @@ import numpy as np
 
 from linkwright.base.results import in_columns
 from linkwright.lab.config import CONTROLLERS, MODES
+from linkwright.lab.console.servos import require_servo
 from linkwright.lab.console.table import Answer
 
 if TYPE_CHECKING:
@@ -244,9 +245,11 @@ def servo_counts(lab: Lab) -> dict[str, dict[str, Any]]:
     return {name: asdict(counted) for name, counted in lab.counters.items()}
 
 
-def jitter(lab: Lab) -> Answer:
+def jitter(lab: Lab, servo: str) -> Answer:
     """Report how late each servo ran."""
     servos = servo_counts(lab)
+    if servo:
+        servos = {servo: servos[require_servo(lab, servo)]}
     rows = [
         (name, f"{1e6 * c['mean']:.1f}", f"{1e6 * c['worst']:.1f}", f"{c['overruns']}")
         for name, c in servos.items()
