@@ -94,6 +94,7 @@ def test_poses_are_those_of_the_scene_and_follow_lengths(tmp_path: Path) -> None
             const far = Math.max(...n.parts.flatMap((p) => p.box[1].map(Math.abs)));
             return [studio.live.values[0], far]; }""")
     gone_on(model.session, range(31))
+    assert model.scene is not None
     q = [model.session.state()[n] for n in model.scene.poses.coordinates]
     where = model.scene.poses([q]).poses[0] @ np.eye(7)
     turned = np.asarray(where)[:, :3] @ model.scene.upright.T
@@ -227,3 +228,22 @@ def test_the_command_writes_a_page_that_plays_by_itself(tmp_path: Path) -> None:
     assert rows == ["L"]
     assert data["layout"]["graphs"][0]["traces"] == ["phi"]
     assert not wrong
+
+
+def test_a_gallery_lists_the_pages_of_models_and_says_which_have_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "live"
+    assert main(["page", "pendulum", "spacecraft-1", "--gallery", str(home)]) == 0
+    printed = capsys.readouterr()
+    assert "1 live pages" in printed.out
+    assert "note: spacecraft-1: 'spacecraft-1' cannot run in a page" in printed.err + printed.out
+    with opened(home / "index.html", offline=True) as (page, wrong):
+        page.click("a")
+        soon(lambda: page.evaluate("document.documentElement.dataset.ready") == "yes")
+        assert page.title() == "pendulum · Linkwright"
+    assert not wrong
+    (tmp_path / "file").write_text("")
+    assert main(["page", "pendulum", "--gallery", str(tmp_path / "file")]) == 2
+    assert "this is a file" in capsys.readouterr().err
+    assert main(["page"]) == 2

@@ -7,9 +7,11 @@ sample, so that what happens does not depend on how often the browser draws.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from linkwright.base.errors import InputError, suggestion
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
 from linkwright.formats.robot.transforms import rotation_quaternion
-from linkwright.pages.assets_text import asset
+from linkwright.pages.assets_text import asset, icon
 from linkwright.pages.page import SCRIPTS, PageBlock, deflated, filled, scene_data
 from linkwright.pages.scope import Graph, ScopeLayout, first_layout
 from linkwright.program import Program
@@ -48,7 +50,7 @@ class LiveModel:
     """A model that is to run in a page."""
 
     session: Session  # at its start
-    scene: Scene
+    scene: Scene | None  # None where it has no body
     adjustable: Sequence[Any]  # parameters and inputs: name, unit, value, low, high and so on
     hands: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)  # by body, in w
     speed: float = 1.0  # at which it is best looked at, seconds in a second on the wall
@@ -61,42 +63,46 @@ def live_page_text(
     controls: Sequence[str] | None = None,
     inputs: Sequence[str] = (),
     graphs: Sequence[str | Sequence[str]] | None = None,
-    exact: bool = True,
+    exact: bool = False,
     most: int = MOST_BYTES,
 ) -> str:
     """Return the page of a model that runs in it."""
     chosen, shown = _controls(model, controls, inputs)
     layout = _layout(model, graphs)
-    start = tried(model)
-    scene, poses = model.scene, model.scene.poses.program()
-    sizes = [port.size for port in (*poses.inputs, *poses.outputs)]
+    start, scene = tried(model), model.scene
+    poses = None if scene is None else scene.poses.program()
+    ports = () if poses is None else (*poses.inputs, *poses.outputs)
     made = live_module(
-        model.session, exact=exact, more={"poses": poses}, scratch=8 * (sum(sizes) + 8)
+        model.session,
+        exact=exact,
+        more={} if poses is None else {"poses": poses},
+        scratch=8 * (sum(port.size for port in ports) + 8),
     )
-    motion = scene_motion(scene.name, start, scene)
-    assert motion.scene is not None
+    name = model.session.phases.name if scene is None else scene.name
+    motion = SceneMotion(name, start) if scene is None else scene_motion(name, start, scene)
     about = _told(model, poses, chosen, shown)
     about |= {"places": made.places, "whole": made.whole, "exact": made.exact}
     text, module = "", f'<script type="text/plain" id="module">{deflated(made.code)}</script>\n'
     for triangles in _TRIANGLES:
-        block = PageBlock()
+        block, drawn = PageBlock(), motion.scene
+        shapes = [] if drawn is None else _shapes(block, drawn, chosen, triangles)
         data = {
-            "title": title or scene.name,
-            "doc": scene.doc,
+            "title": title or name,
+            "doc": "" if scene is None else scene.doc,
             "version": __version__,
             "story": _story(model, exact),
-            "notes": list(scene.notes),
-            "takes": [_take(model, motion)],
+            "notes": [] if scene is None else list(scene.notes),
+            "takes": [_take(motion)],
             "layout": (layout or first_layout(start)).plain() | {"last": 10.0},
-            "scene": scene_data(block, motion.scene, [motion], triangles),
-            "live": about | {"shapes": _shapes(block, motion.scene, chosen, triangles)},
+            "scene": None if drawn is None else scene_data(block, drawn, [motion], triangles),
+            "live": about | {"shapes": shapes},
         }
         scripts = [*SCRIPTS[:-1], "live.js", "controls.js", SCRIPTS[-1]]
         text = filled(data, block, scripts, style=asset("live.css"), more=module)
         if len(text.encode()) <= most:
             return text
     raise InputError(
-        f"the page of {scene.name!r} takes {len(text.encode()) / 1e3:.0f} kB, and {most / 1e3:.0f} "
+        f"the page of {name!r} takes {len(text.encode()) / 1e3:.0f} kB, and {most / 1e3:.0f} "
         "are allowed",
         remedy="allow more: --max-size 1, say",
     )
@@ -130,20 +136,22 @@ def tried(model: LiveModel) -> Recording:
     return Recording(times, phase_channels(phases), values, about)
 
 
-def _take(model: LiveModel, motion: SceneMotion) -> dict[str, Any]:
+def _take(motion: SceneMotion) -> dict[str, Any]:
     labels = [[c.name, c.unit, c.long, c.generic, c.body] for c in motion.recording.channels]
     channels = {"labels": labels, "values": None}
     return {"name": motion.name, "channels": channels, "start": 0.0, "end": 0.0}
 
 
-def _told(model: LiveModel, poses: Program, controls: Sequence[Any], shown: int) -> dict[str, Any]:
+def _told(
+    model: LiveModel, poses: Program | None, controls: Sequence[Any], shown: int
+) -> dict[str, Any]:
     """Return what the page knows of the run."""
     session, scene = model.session, model.scene
     phases, settings = session.phases, session.machine.settings
     x = {s.name: k for k, s in enumerate(phases.x)}
     places = {s.name: ["p", k] for k, s in enumerate(phases.p)}
     places |= {s.name: ["w", k] for k, s in enumerate(phases.w)}
-    nodes = {node.name: k for k, node in enumerate(scene.nodes)}
+    nodes = {} if scene is None else {node.name: k for k, node in enumerate(scene.nodes)}
     remembered = [i for i, s in enumerate(phases.d) if s.name.startswith("guard.inverse")]
     initialize = phases.initialize
     return {
@@ -155,15 +163,25 @@ def _told(model: LiveModel, poses: Program, controls: Sequence[Any], shown: int)
         "channels": len(phases.outputs),
         "states": [s.name for s in phases.x],
         "events": [e.name for e in phases.event_list],
-        "poses": [_port(port.name, port.entries, x, places, scene) for port in poses.inputs],
-        "turn": list(rotation_quaternion(_rows(scene))),
-        "rows": [list(row) for row in _rows(scene)],
+        **(_drawn(poses, scene, x, places) if poses is not None and scene is not None else {}),
         "remembered": remembered,
         "accepted": phases.accepted is not None,
         "initialize": None if initialize is None else [port.name for port in initialize.inputs],
         "controls": [_control(c, places) for c in controls],
         "shown": shown,
         "hands": {str(nodes[b]): list(at) for b, at in model.hands.items() if b in nodes},
+    }
+
+
+def _drawn(
+    poses: Program, scene: Scene, x: Mapping[str, int], places: Mapping[str, list[Any]]
+) -> dict[str, Any]:
+    """Return where the Program of the poses takes its inputs, and how the picture is turned."""
+    rows = _rows(scene)
+    return {
+        "poses": [_port(port.name, port.entries, x, places, scene) for port in poses.inputs],
+        "turn": list(rotation_quaternion(rows)),
+        "rows": [list(row) for row in rows],
     }
 
 
@@ -299,3 +317,17 @@ def _nearest(points: Array, wanted: Array) -> NDArray[np.int64]:
     if len(points) == len(wanted) and (points == wanted).all():
         return np.arange(len(points))
     return np.array([int(((points - p) ** 2).sum(axis=1).argmin()) for p in wanted], np.int64)
+
+
+# -- several of them -------------------------------------------------------------------------------
+def card(name: str, doc: str, file: str, size: int) -> str:
+    """Return what a gallery shows of a page."""
+    words, what = html.escape(name), html.escape(doc)
+    told = f"<b>{words}</b><span>{what}</span><small>{size / 1e3:.0f} kB</small>"
+    return f'<li><a href="{quote(file)}">{told}</a></li>'
+
+
+def gallery_text(cards: Sequence[str]) -> str:
+    """Return the page that lists live pages beside it."""
+    text = asset("gallery.html").replace("%%ICON%%", icon())
+    return text.replace("%%LIST%%", "\n".join(cards))

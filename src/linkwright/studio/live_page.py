@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright.base.errors import InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.base.files import write_text
 from linkwright.mechanism import Mechanism
-from linkwright.pages.live import MOST_BYTES, LiveModel, live_page_text
+from linkwright.pages.live import MOST_BYTES, LiveModel, card, gallery_text, live_page_text
 from linkwright.robots import Robot
 from linkwright.scene.motions import may_become, opened
 from linkwright.scene.previews import resting
@@ -53,10 +54,6 @@ def live_model(
             remedy="give a mechanism, a robot, a System, or the name of a model",
         )
     m = thing if isinstance(thing, Mechanism) else thing.mechanism
-    if not m.bodies:
-        raise InputError(
-            f"{m.name!r} has no body that could be drawn", remedy="simulate it, and plot it"
-        )
     if isinstance(thing, System):
         refuse_python(thing.name, thing.phases())
     footing, start = None, dict(initial or {})
@@ -71,14 +68,16 @@ def live_model(
     given = parameters(plant.system)
     wheels = wheels_in({"wheels": told_wheels(plant.system, given)})
     own = {n: float(v) for n, v in plant.system.values.items() if n in m.parameters}
-    drawn = scene_of(
-        thing if isinstance(thing, Robot) else m,
-        roots=folders,
-        values=own,
-        scene_file=scene,
-        wheels=wheels,
-    )
-    drawn.floor = 0.0 if footing is not None else drawn.floor
+    drawn = None
+    if m.bodies:
+        drawn = scene_of(
+            thing if isinstance(thing, Robot) else m,
+            roots=folders,
+            values=own,
+            scene_file=scene,
+            wheels=wheels,
+        )
+        drawn.floor = 0.0 if footing is not None else drawn.floor
     tick = float(plant.system.clock().tick)
     every = max(1, round(plant.speed / (FRAMES * tick)))
     session = live_session(plant.system, plant.record, every, contact=bool(plant.grounds))
@@ -108,3 +107,33 @@ def write_live_page(
     )
     write_text(path, text, replace=True)
     return len(text.encode())
+
+
+def write_gallery(
+    folder: str | os.PathLike[str], names: Sequence[str]
+) -> tuple[list[Path], list[str]]:
+    """Write live pages of models and one that lists them; return the files, and what has no page.
+
+    Args:
+        folder: it is made where there is none.
+        names: of models.
+    """
+    home = Path(folder)
+    if home.exists() and not home.is_dir():
+        raise InputError("this is a file", file=home, remedy="name a folder for the gallery")
+    home.mkdir(parents=True, exist_ok=True)
+    written, without, cards = [], [], []
+    for name in names:
+        path = home / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}.html"
+        try:
+            made = live_model(name)
+            text = live_page_text(made, title=name)
+        except Error as error:
+            without.append(f"{name}: {error}")
+            continue
+        write_text(path, text, replace=True)
+        written.append(path)
+        doc = made.scene.doc if made.scene is not None else made.session.phases.name
+        cards.append(card(name, doc, path.name, len(text.encode())))
+    write_text(home / "index.html", gallery_text(cards), replace=True)
+    return [home / "index.html", *written], without

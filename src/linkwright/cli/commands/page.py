@@ -29,7 +29,7 @@ WHAT = "Recordings, a model or a robot file. The first is drawn in full, others 
 
 
 def command(
-    what: Annotated[list[str], typer.Argument(metavar="REC|MODEL ...", help=WHAT)],
+    what: Annotated[list[str] | None, typer.Argument(metavar="REC|MODEL ...", help=WHAT)] = None,
     out: Annotated[
         Path | None, option("--out", "A page (.html). Default: next to the input, or here.")
     ] = None,
@@ -51,6 +51,10 @@ def command(
     graphs: Annotated[
         str, own("NAMES", "Live: channels, graphs with commas, traces with +.", "--graphs")
     ] = "",
+    gallery: Annotated[
+        Path | None,
+        own("DIR", "Live pages of models, of all shipped ones by default, with an index."),
+    ] = None,
     exact: Annotated[
         bool, own(None, "Live: the bits of the native run, which takes longer.", "--exact")
     ] = False,
@@ -66,12 +70,22 @@ def command(
       linkwright page robot.urdf --mesh-dir meshes
       linkwright page angles.csv --model robot.urdf --scene cell.toml
       linkwright page pendulum --live -o pendulum.html
-      linkwright page whipple --live --controls v,Tdelta --graphs phi+delta
+      linkwright page whipple --live --controls Tphi,Tdelta --graphs phi+delta
+      linkwright page --gallery live
     """
     from linkwright.pages.page import page_notes, write_page
     from linkwright.recording.files import is_recording
     from linkwright.scene.motions import may_become, open_motion
 
+    if gallery is not None:
+        if any((out, model, until, settings, initial, title, controls, graphs, exact)):
+            raise InputError(
+                "a gallery has pages of models as they are, under names of their own",
+                remedy="give names of models alone, or make a page of one with --live",
+            )
+        return _gallery(gallery, what, show)
+    if not what:
+        raise InputError("there is nothing to show", remedy="name a recording or a model")
     asked = read_asked(until, settings, initial, model or what[0])
     first = what[0]
     stem = Path(first).name.partition(":")[0]
@@ -126,6 +140,27 @@ def _live(
     return _written(target, size, [], show)
 
 
+def _gallery(folder: Path, names: list[str] | None, show: bool) -> CommandResult:
+    """Write live pages of several models."""
+    from linkwright.models.library import MODELS
+    from linkwright.studio.live_page import write_gallery
+
+    files, without = write_gallery(folder, names or list(MODELS))
+    notes = [f"note: {words}" for words in without]
+    if show:
+        notes += _opened(files[0])
+    found = {"page": files[0], "pages": len(files) - 1, "without": without}
+    return CommandResult(found, [f"{files[0]}: {len(files) - 1} live pages"], notes)
+
+
+def _opened(page: Path) -> list[str]:
+    """Open a page in the browser; return a note where there is none."""
+    import webbrowser
+
+    done = webbrowser.open(page.absolute().as_uri())
+    return [] if done else [f"note: there is no browser here; open {page} in one"]
+
+
 def _names(text: str) -> list[str] | None:
     return [name.strip() for name in text.split(",")] if text else None
 
@@ -137,10 +172,7 @@ def _graphs(text: str) -> list[list[str]] | None:
 def _written(target: Path, size: int, notes: list[str], show: bool) -> CommandResult:
     info = f"{target}: {size / 1e6:.2f} MB"
     if show:
-        import webbrowser
-
-        if not webbrowser.open(target.absolute().as_uri()):
-            notes.append(f"note: there is no browser here; open {target} in one")
+        notes = [*notes, *_opened(target)]
     else:
         info += "; open it in a browser, or add --open"
     return CommandResult({"page": target, "size_mb": size / 1e6}, [info], notes)

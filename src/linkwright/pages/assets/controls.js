@@ -76,7 +76,7 @@ class Controls {
 function setControls(s, block) {
   const home = make("section", { id: "controls", ariaLabel: "parameters and inputs" }), refused = make("p", { id: "refused", hidden: true, role: "alert" });
   const stopped = make("p", { id: "stopped", hidden: true, role: "status" }), pace = make("span", { id: "pace", hidden: true });
-  $("side").prepend(home); $("stage").append(stopped); $("time").before(pace);
+  $("side").prepend(home); (s.data.scene ? $("stage") : $("side")).append(stopped); $("time").before(pace);
   s.shapes = (s.data.live.shapes || []).filter(() => s.nodes).map((told) => {
     const part = s.nodes[told.node].parts[told.part], [x, y, z] = numbers(block, told.points), move = new Float32Array(3 * x.length), k = s.data.live.controls.findIndex((c) => c.name === told.control);
     x.forEach((_, j) => { move[3 * j] = x[j]; move[3 * j + 1] = y[j]; move[3 * j + 2] = z[j]; });

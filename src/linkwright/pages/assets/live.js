@@ -125,6 +125,7 @@ class LiveRun {
     }
     const row = this.rows++, f = this.f, { places, poses, turn, rows } = this.told, from = this.at("samples");
     this.channels.forEach((c, k) => { c[row] = f[from + k]; });
+    if (!this.nodes) return;
     let place = places.scratch;
     const given = poses.map((port) => { const here = place; port.forEach(([a, k], j) => { f[here / 8 + j] = a ? f[this.at(a) + k] : k; }); place += 8 * port.length; return here; });
     const made = place, center = made + 56 * this.nodes;
@@ -143,7 +144,7 @@ class LiveRun {
   // What is kept, as the take that the page plays.
   show(take) {
     const to = this.rows, from = to - this.count, cut = (c) => c.subarray(from, to);
-    take.poses = this.poses.map(cut); take.center = this.centers.map(cut); take.values = this.channels.map(cut); take.t = null;
+    if (this.nodes) take.poses = this.poses.map(cut); take.center = this.centers.map(cut); take.values = this.channels.map(cut); take.t = null;
     take.start = this.begin; take.end = this.head;
   }
 }
@@ -151,11 +152,11 @@ class LiveRun {
 // -- the page --------------------------------------------------------------------------------------
 async function setLive(s) {
   const told = s.data.live, take = s.takes[0];
-  s.live = await LiveRun.made(told, await inflate($("module").textContent.trim()), s.data.scene.nodes.length);
+  s.live = await LiveRun.made(told, await inflate($("module").textContent.trim()), s.data.scene?.nodes.length || 0);
   s.live.show(take);
   s.from = take.start; s.to = take.end; s.speed = told.speed; s.rate = 1 / s.live.dt; s.loop = false;
   document.body.classList.add("live");
-  if (new URLSearchParams(location.search).has("embed")) document.body.classList.add("embed", "nopanel");
+  if (s.data.scene && new URLSearchParams(location.search).has("embed")) document.body.classList.add("embed", "nopanel");
 }
 // What there is to see after the run went on, or back.
 function refreshLive(s) {

@@ -36,7 +36,7 @@ async function start() {
   if (s.live) setControls(s, block);
   for (const [key, words] of KEYS) { const a = document.createElement("dt"), b = document.createElement("dd"); a.append(...key.split(" ").map((k) => { const e = document.createElement("kbd"); e.textContent = k; return e; })); b.textContent = words; document.querySelector("#keys dl").append(a, b); }
   goTo(s, s.time);
-  if (data.scene && !matchMedia("(prefers-reduced-motion: reduce)").matches && !location.hash.includes("still")) play(s, true);
+  if ((data.scene || s.live) && !matchMedia("(prefers-reduced-motion: reduce)").matches && !location.hash.includes("still")) play(s, true);
   let last = null;
   const tick = (now) => {
     const gap = last === null ? 0 : (now - last) / 1000, passed = gap < ASLEEP ? gap : 0; // a hidden page stands still
