@@ -91,6 +91,13 @@ def test_old_options_are_those_of_today_with_a_warning(
 PLAN = (
     'model = "pendulum"\nuntil = 0.1\n[parameters]\nL = [0.5, 1.0]\n[channels]\nphi = ["final"]\n'
 )
+GO = """format = 1
+name = "go"
+[[part]]
+kind = "move"
+to = {q1 = 0.5, q2 = 0.2}
+duration = 0.5
+"""
 STATIONS = (str(MOUNTS / "stations.json"), "--site", str(MOUNTS / "site.toml"), "--days", "1")
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "model new": ("swing",),
@@ -123,6 +130,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "tools info": ("puma560",),
     "tools explain": ("R101",),
     "tools reproduce": ("server-a4-cost",),
+    "analyze require": ("puma560", "go.toml", "--step", "0.05"),
+    "analyze size": ("puma560", "go.toml", "--step", "0.05"),
+    "analyze sampling": (str(ROOT / "examples" / "loop.toml"),),
 }
 NAMED = {
     *("final", "mounts", "axes", "coordinates", "actuators", "quantities", "packages", "reach"),
@@ -168,6 +178,7 @@ def test_json_has_keys_in_snake_case_with_units(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("plan.toml").write_text(PLAN)
+    Path("go.toml").write_text(GO)
     wrong = []
     for path, words in EXAMPLES.items():
         with redirect_stdout(StringIO()) as out:
@@ -180,6 +191,14 @@ def test_json_has_keys_in_snake_case_with_units(
     assert not wrong, "\n".join(map(str, wrong))
     unseen = {path for path in COMMANDS if any(long(p) == "--json" for p in options(path))}
     assert unseen - set(EXAMPLES) <= {
-        *("analyze require", "analyze size", "analyze sampling", "parallel design", "mount track"),
-        *("cell watch", "cell tune", "lab open", "lab attach", "tools recover", "tools systolic"),
+        *(
+            "parallel design",
+            "mount track",
+            "cell watch",
+            "cell tune",
+            "lab open",
+            "lab attach",
+            "tools recover",
+            "tools systolic",
+        ),
     }, "give it an example"

@@ -367,11 +367,11 @@ def test_start_and_stop_choose_the_samples_that_count(
         mean = power[1:] if skip else (power[1:] + power[:-1]) / 2
         assert part["waist.energy"][-1] == pytest.approx(0.02 * mean.sum(), rel=1e-9)
     words = ["analyze", "require", "ref6", str(task), "--step", "0.02", "--json"]
-    assert main([*words, "--from", "0.2", "--until", "0.6"]) == 0
+    assert main([*words, "--begin", "0.2", "--until", "0.6"]) == 0
     joint = json.loads(capsys.readouterr().out)["joints"][0]
     exact = lw.sizing.require("ref6", task, step=0.02, begin=0.2, until=0.6)
     assert joint["speed"]["peak"] == pytest.approx(exact.statistic("waist", "speed").peak)
-    for more in (["--from", "2"], ["--until", "nan"], ["--from", "0.5", "--until", "0.4"]):
+    for more in (["--begin", "2"], ["--until", "nan"], ["--begin", "0.5", "--until", "0.4"]):
         assert main([*words, *more]) == 2
         said = capsys.readouterr()
         assert "0.02" not in said.out

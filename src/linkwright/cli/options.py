@@ -53,6 +53,7 @@ OPTIONS: dict[str, SharedOption] = {
     "--certificate": SharedOption("PEM", "Our certificate, for TLS."),
     "--client": SharedOption("NAME", "Name to connect as, where enforce = true."),
     "--commands": SharedOption("COMMANDS", "Commands, as in 'st sine; run 5; saveData'.", "-c"),
+    "--device": SharedOption("DEVICE", "The device:"),
     "--days": SharedOption("DAYS", "How many days to look ahead."),
     "--folder": SharedOption("DIR", "Folder for what is kept."),
     "--force": SharedOption(None, "Overwrite what is there."),

@@ -197,13 +197,13 @@ class Answers(Result):
             "mean_square",
             "decay",
             "verdict",
-            "period",
             "procedure",
         ]
         exponent = {name: getattr(self.exponent, name) for name in ("value", "low", "high", "rate")}
         found = {"states": self.loop.states, "gain": self.gain, "exponent": exponent}
         found |= {name: getattr(self, name) for name in named}
-        return {**plain(found), "mean_interval": self.distribution.mean}
+        times = {"period_s": self.period, "mean_interval_s": self.distribution.mean}
+        return plain({**found, **times})  # type: ignore[no-any-return]
 
 
 def answers(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linkwright.algebra.units import Amount, by_name
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, suggestion
+from linkwright.base.results import Result
 from linkwright.mechanism import ModelLike
 from linkwright.recording.recording import Recording
 from linkwright.simulation.batches import Given, _each, _typical, starts_freely, starts_of
@@ -36,7 +37,7 @@ _CLOSE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunSensitivity:
+class RunSensitivity(Result):
     """How results of a run move with its parameters and starts.
 
     Args:
@@ -58,6 +59,7 @@ class RunSensitivity:
     samples: Array = field(repr=False)
     rates: Array = field(repr=False)
     reason: str = ""
+    _units = (("times", "s"),)
 
     def __repr__(self) -> str:
         return f"RunSensitivity({len(self.of)} results to {len(self.to)} numbers)"
@@ -270,7 +272,7 @@ class SensitiveRun:
 
 # -- fitting ---------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Fit:
+class Fit(Result):
     """Parameters that let a model meet a recording.
 
     Args:

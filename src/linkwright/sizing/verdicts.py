@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwright.base.results import Result
 from linkwright.sizing.loads import JointLoad
 from linkwright.sizing.pairs import FORMULAS, MATCHED, Demands, Pairs, judge
 
@@ -21,7 +22,7 @@ OUTPUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Result):
     """One judgment about a drive.
 
     Args:
@@ -32,6 +33,9 @@ class Verdict:
         margin: how much is left, as a part of the limit; negative where it is exceeded.
         time: when, s; None for what belongs to the whole cycle.
         formula: how it was reckoned.
+
+    >>> Verdict("supply peak", 380.0, 2000.0, "W", 0.81, 0.15, "max sum P <= P").passed
+    True
     """
 
     name: str
@@ -41,6 +45,7 @@ class Verdict:
     margin: float
     time: float | None
     formula: str
+    _units = (("time", "s"),)
 
     @property
     def passed(self) -> bool:

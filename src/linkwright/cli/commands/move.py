@@ -11,13 +11,13 @@ import typer
 
 from linkwright.algebra.units import amount
 from linkwright.base.errors import InputError
-from linkwright.cli.options import own
+from linkwright.cli.options import option, own
 from linkwright.cli.results import CommandResult, TextTable
 
 if TYPE_CHECKING:
     from linkwright.mounts.buffers import RubberBuffer
 
-_DEVICE = "Where the indexer is: simulated, or the path of a serial port."
+_DEVICE = "simulated, or the path of a serial port."
 _FAILURES = "Also what comes of failures as this drive moves: overrun, load on the buffer and gear."
 _BUFFER = "The rubber buffer: stiffness, depth at which it is twice as stiff, lever of the arm."
 
@@ -25,7 +25,7 @@ _BUFFER = "The rubber buffer: stiffness, depth at which it is twice as stiff, le
 def command(
     mount: Annotated[str, typer.Argument(metavar="MOUNT", help="A mount with rotary drives.")],
     path: Annotated[Path, typer.Argument(metavar="PATH.toml", help="A line, circle or orbit.")],
-    device: Annotated[str, own("DEVICE", _DEVICE)] = "simulated",
+    device: Annotated[str, option("--device", _DEVICE)] = "simulated",
     failures: Annotated[str, own("AXIS", _FAILURES)] = "",
     buffer: Annotated[str, own("K,DEPTH,LEVER", _BUFFER)] = "",
 ) -> CommandResult:

@@ -40,7 +40,7 @@ def command(
     frame: Frame = "",
     step: Step = 1e-3,
     begin: Annotated[
-        float | None, own("S", "First instant that counts, s. Default: all.", "--from")
+        float | None, own("S", "First instant that counts, s. Default: all.", "--begin")
     ] = None,
     until: Annotated[float | None, option("--until", "Default: the task's end.")] = None,
     dynamics: Annotated[
@@ -75,7 +75,7 @@ def command(
     Examples:
       linkwright analyze require puma560 pick.toml --payload 2 -o pick.html
       linkwright analyze require arm.toml
-      linkwright analyze require puma560 pick.toml --from 0.5 --until 1.5 --step 0.01
+      linkwright analyze require puma560 pick.toml --begin 0.5 --until 1.5 --step 0.01
       linkwright analyze require ref6 line.toml --studio --scene bay.toml
       linkwright analyze require ref6 line.toml --scheme robsim --step 0.02 --list-motion wrout.txt
     """

@@ -28,9 +28,7 @@ def command(
         str | None,
         own("ADDRESS", "Run on the workers of a Dask scheduler."),
     ] = None,
-    device: Annotated[
-        str, own("DEVICE", "Where runs go: cpu, or cuda for an NVIDIA card.")
-    ] = "cpu",
+    device: Annotated[str, option("--device", "cpu, or cuda for an NVIDIA card.")] = "cpu",
     threads: Annotated[int | None, option("--threads")] = None,
     resume: Annotated[bool, option("--resume")] = False,
     force: Force = False,

@@ -360,7 +360,7 @@ class Requirement(Recorded):
                 if s.joint == joint.name:
                     row[s.quantity] = {
                         "peak": s.peak,
-                        "time": s.time,
+                        "time_s": s.time,
                         "rms": s.rms,
                         "mean": s.mean,
                         "duty": s.duty,
@@ -375,7 +375,7 @@ class Requirement(Recorded):
             row["excesses"] = [
                 {
                     "quantity": e.quantity,
-                    "time": e.time,
+                    "time_s": e.time,
                     "first": e.first,
                     "value": e.value,
                     "limit": e.limit,
