@@ -28,6 +28,8 @@ WITHIN = 1e-7
 """By how much of its scale an inequality may be missed before it counts as relaxed."""
 _FREE = 1e30
 _SOFT = 8
+_PROXIMAL = 1e-7
+"""Regularization of a second attempt: what is nearly singular can look as if nothing fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,19 @@ def _solved(
     H: Array, f: Array, rows: Array, lower: Array, upper: Array, sense: int
 ) -> Array | None:
     daqp: Any = extra("daqp", "wholebody")
-    given = [np.ascontiguousarray(x) for x in (H, f, rows)]
-    bounds = [np.clip(x, -_FREE, _FREE) for x in (upper, lower)]
-    x, _, flag, _ = daqp.solve(*given, *bounds, np.full(len(rows), sense, np.int32))
-    if flag in (1, 2):  # 2: soft constraints are violated
-        return np.asarray(x, dtype=float)
-    if flag == -1:
+    unit = 1.0 / np.sqrt(np.diagonal(H))  # forces and accelerations are of other sizes by far
+    scaled = rows * unit
+    size = np.linalg.norm(scaled, axis=1)
+    size[size == 0] = 1.0
+    given = [np.ascontiguousarray(x) for x in (H * np.outer(unit, unit), f * unit)]
+    given.append(np.ascontiguousarray(scaled / size[:, None]))
+    bounds = [np.clip(x / size, -_FREE, _FREE) for x in (upper, lower)]
+    senses = np.full(len(rows), sense, np.int32)
+    for options in ({}, {"eps_prox": _PROXIMAL}):
+        x, _, flag, _ = daqp.solve(*given, *bounds, senses, **options)
+        if flag in (1, 2):  # 2: soft constraints are violated
+            return np.asarray(x * unit, dtype=float)
+    if flag in (-1, -2) and sense != _SOFT:  # -2: it cycles, where no point keeps to all limits
         return None
     raise Error(f"the quadratic program of a whole-body controller ended with DAQP's flag {flag}")
 
