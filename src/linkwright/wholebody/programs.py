@@ -10,6 +10,7 @@ method.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,8 +29,8 @@ WITHIN = 1e-7
 """By how much of its scale an inequality may be missed before it counts as relaxed."""
 _FREE = 1e30
 _SOFT = 8
-_PROXIMAL = 1e-7
-"""Regularization of a second attempt: what is nearly singular can look as if nothing fits."""
+_STRICT = 1e4
+"""How much more the levels above weigh, where the order cannot be strict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +90,11 @@ def _solved(
     H: Array, f: Array, rows: Array, lower: Array, upper: Array, sense: int
 ) -> Array | None:
     daqp: Any = extra("daqp", "wholebody")
-    unit = 1.0 / np.sqrt(np.diagonal(H))  # forces and accelerations are of other sizes by far
-    scaled = rows * unit
-    size = np.linalg.norm(scaled, axis=1)
-    size[size == 0] = 1.0
-    given = [np.ascontiguousarray(x) for x in (H * np.outer(unit, unit), f * unit)]
-    given.append(np.ascontiguousarray(scaled / size[:, None]))
-    bounds = [np.clip(x / size, -_FREE, _FREE) for x in (upper, lower)]
-    senses = np.full(len(rows), sense, np.int32)
-    for options in ({}, {"eps_prox": _PROXIMAL}):
-        x, _, flag, _ = daqp.solve(*given, *bounds, senses, **options)
-        if flag in (1, 2):  # 2: soft constraints are violated
-            return np.asarray(x * unit, dtype=float)
+    given = [np.ascontiguousarray(x) for x in (H, f, rows)]
+    bounds = [np.clip(x, -_FREE, _FREE) for x in (upper, lower)]
+    x, _, flag, _ = daqp.solve(*given, *bounds, np.full(len(rows), sense, np.int32))
+    if flag in (1, 2):  # 2: soft constraints are violated
+        return np.asarray(x, dtype=float)
     if flag in (-1, -2) and sense != _SOFT:  # -2: it cycles, where no point keeps to all limits
         return None
     raise Error(f"the quadratic program of a whole-body controller ended with DAQP's flag {flag}")
@@ -153,6 +147,9 @@ def solve_levels(
         f = AZ.T @ (A @ x - b) + Z.T @ (small * x)
         at, rows = limits.rows @ x, limits.rows @ Z
         z = minimize(H, f, rows, lower - at, upper - at)
+        if z is None and number:
+            x = _beside(x, first, free, levels[: number + 1], limits, (lower, upper), small)
+            z = np.zeros(Z.shape[1])
         if z is None:
             z = _solved(H, f, rows, lower - at, upper - at, _SOFT)
             if z is None:
@@ -162,6 +159,29 @@ def solve_levels(
         if number + 1 < len(levels):
             Z = Z @ _null(AZ)
     return x, relaxed
+
+
+def _beside(
+    x: Array,
+    first: Array,
+    free: Array,
+    levels: Sequence[tuple[Array, Array]],
+    limits: Inequalities,
+    bounds: tuple[Array, Array],
+    small: Array,
+) -> Array:
+    """Return x with its last level weighed lightly beside what those above have reached.
+
+    Where limits leave nearly a point, the solver can find none, although x itself is one; the same
+    without its strict order is easier. If that fails too, the last level gets nothing.
+    """
+    above = [(math.sqrt(_STRICT) * A, math.sqrt(_STRICT) * (A @ x)) for A, _ in levels[:-1]]
+    A, b = (np.concatenate(parts) for parts in zip(*above, levels[-1], strict=True))
+    AZ, rows, at = A @ free, limits.rows @ free, limits.rows @ first
+    H = AZ.T @ AZ + free.T @ (small[:, None] * free)
+    f = AZ.T @ (A @ first - b) + free.T @ (small * first)
+    z = minimize(H, f, rows, bounds[0] - at, bounds[1] - at)
+    return x if z is None else np.asarray(first + free @ z)
 
 
 def _widened(
