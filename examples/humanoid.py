@@ -15,6 +15,7 @@ import numpy as np
 
 import linkwright as lw
 from linkwright.cli.tables import print_table
+from linkwright.wholebody.gait import Gait
 
 CORNERS = [(x, y, 0.0) for x in (0.12, -0.12) for y in (0.045, -0.045)]
 BENT = {"hip_pitch": -0.35, "knee": 0.7, "ankle_pitch": -0.35, "elbow": -0.4}
@@ -30,7 +31,7 @@ def main(steps: int = 18) -> None:
     q[2] -= robot.position(q, "left_sole")[2]
 
     soles = [lw.wholebody.FlatContact(f"{side}_sole", points=CORNERS) for side in ("left", "right")]
-    walk = lw.wholebody.Gait(robot, q, soles, steps=steps, stride=(0.3, 0.0), step_time=0.7)
+    walk = Gait(robot, q, soles, steps=steps, stride=(0.3, 0.0), step_time=0.7)
     body = walk.controller("torso", friction=0.6, settling=0.1)
 
     system = lw.robots.on_ground(robot, start=dict(zip(robot.coordinates, q, strict=True)))

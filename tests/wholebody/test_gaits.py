@@ -16,7 +16,8 @@ import linkwright as lw
 from linkwright.base.errors import Error
 from linkwright.elements import Contact, HeightField, Plane
 from linkwright.robots import Robot
-from linkwright.wholebody import Controller, FlatContact, Gait, capture_point, support_margin
+from linkwright.wholebody import Controller, FlatContact, capture_point, support_margin
+from linkwright.wholebody.gait import Gait
 from tests.seeds import cases, seeds, seldom
 from tests.support.humanoid import (
     CORNERS,

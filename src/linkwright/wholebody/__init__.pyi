@@ -6,5 +6,4 @@ from linkwright.wholebody.balance import (
 from linkwright.wholebody.contact_dynamics import contact_dynamics as contact_dynamics
 from linkwright.wholebody.contacts import FlatContact as FlatContact
 from linkwright.wholebody.controller import Controller as Controller
-from linkwright.wholebody.gait import Gait as Gait
 from linkwright.wholebody.tasks import center_of_mass as center_of_mass

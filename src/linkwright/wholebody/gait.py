@@ -301,7 +301,7 @@ class Gait:
         self,
         upright: str,
         *,
-        rate: float | None = None,
+        fading: float | None = None,
         friction: float = 0.8,
         settling: float = 0.05,
         braking: float | None = 0.1,
@@ -310,9 +310,9 @@ class Gait:
 
         Args:
             upright: the frame that keeps its orientation: the trunk.
-            rate: at which errors of the capture point fade, 1/s; by default three times that of
-                the pendulum.
-            friction: of contacts that name none of their own.
+            fading: the rate at which errors of the capture point fade, 1/s; by default three times
+                that of the pendulum.
+            friction: the coefficient of contacts that name none of their own.
             settling: as for `Controller`, s.
             braking: likewise, s.
         """
@@ -324,7 +324,7 @@ class Gait:
         body = Controller(
             self.robot, contacts, friction=friction, settling=settling, braking=braking
         )
-        k = 3.0 * self.omega if rate is None else checked(rate, "rate of a gait", above=0)
+        k = 3.0 * self.omega if fading is None else checked(fading, "fading", above=0)
         kp, kd = k * self.omega, self.omega + k
         body.track(center_of_mass, position=self.center, weight=10.0, kp=kp, kd=kd)
         turn = self.robot.pose(self.start, upright)[:3, :3]
