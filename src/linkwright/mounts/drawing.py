@@ -77,7 +77,7 @@ class DrawnLink:
 
 
 @dataclass(slots=True)
-class Sheet:
+class DimensionedSheet:
     """Lines, circles and texts on a sheet, mm."""
 
     title: str
@@ -237,7 +237,7 @@ def _known(place: Array, others: Sequence[Array]) -> bool:
 
 def mount_sheet(
     mount: ModelLike, sections: Mapping[str, BeamSection] | None = None, *, title: str = ""
-) -> Sheet:
+) -> DimensionedSheet:
     """Return a dimensioned sheet of a mount.
 
     Args:
@@ -258,7 +258,7 @@ def mount_sheet(
     low, high = np.minimum(least, -widest), np.maximum(most, widest)
     span = np.maximum(high - low, 1e-3) * 1e3
     fits = [s for s in SCALES if span[0] + span[1] <= 194 * s and span[1] + span[2] <= 200 * s]
-    sheet = Sheet(title or m.name, fits[0] if fits else SCALES[-1])
+    sheet = DimensionedSheet(title or m.name, fits[0] if fits else SCALES[-1])
     per = 1e3 / sheet.scale  # mm of the sheet for a meter
     left, bottom, gap = MARGIN + 28.0, MARGIN + 34.0, 26.0
     width, depth, rise = span / sheet.scale
@@ -290,7 +290,9 @@ def mount_sheet(
 _FROM = {"top": "above", "side": "the right"}
 
 
-def _view(sheet: Sheet, links: Sequence[DrawnLink], base: Array, on: object, per: float) -> None:
+def _view(
+    sheet: DimensionedSheet, links: Sequence[DrawnLink], base: Array, on: object, per: float
+) -> None:
     """Draw all links, the base and the joints in one projection."""
     at = on
     assert callable(at)
@@ -313,7 +315,7 @@ def _view(sheet: Sheet, links: Sequence[DrawnLink], base: Array, on: object, per
             sheet.circle("thin", p, 0.9)
 
 
-def _polygon(sheet: Sheet, flat: Array, layer: str) -> None:
+def _polygon(sheet: DimensionedSheet, flat: Array, layer: str) -> None:
     """Draw the outline about points."""
     middle = flat.mean(axis=0)
     turn = np.arctan2(*(flat - middle).T[::-1])
@@ -324,7 +326,7 @@ def _polygon(sheet: Sheet, flat: Array, layer: str) -> None:
             sheet.line(layer, a, b)
 
 
-def _tube(sheet: Sheet, a: Array, b: Array, half: float) -> None:
+def _tube(sheet: DimensionedSheet, a: Array, b: Array, half: float) -> None:
     """Draw a tube about the line from a to b, with its axis."""
     size = float(np.linalg.norm(b - a))
     if size < 1e-6:
@@ -343,7 +345,12 @@ def _mm(value: float) -> str:
 
 
 def _overall(
-    sheet: Sheet, links: Sequence[DrawnLink], at: Array, low: Array, high: Array, per: float
+    sheet: DimensionedSheet,
+    links: Sequence[DrawnLink],
+    at: Array,
+    low: Array,
+    high: Array,
+    per: float,
 ) -> None:
     """Dimension the view from the front: its width, and heights of joints above the lowest."""
     corner = at + per * low[[0, 2]]
@@ -370,7 +377,7 @@ def _rings(places: Array) -> dict[tuple[float, float], list[Array]]:
 
 
 def _circles(
-    sheet: Sheet,
+    sheet: DimensionedSheet,
     rings: Mapping[tuple[float, float], Sequence[Array]],
     origin: Array,
     per: float,
@@ -391,7 +398,9 @@ def _circles(
         sheet.text((x, y - 3.4), f"at {', '.join(f'{a:g}°' for a in angles)}", _SMALL)
 
 
-def _numbers(sheet: Sheet, parts: Sequence[DrawnPart], origin: Array, per: float) -> None:
+def _numbers(
+    sheet: DimensionedSheet, parts: Sequence[DrawnPart], origin: Array, per: float
+) -> None:
     """Write the number of each part beside it, in the view from the front."""
     flat = [[link.ends[:, [0, 2]] for link in part.links] for part in parts]
     center = np.mean([f.mean(axis=0) for each in flat for f in each], axis=0)
@@ -434,7 +443,7 @@ def _parts(links: Sequence[DrawnLink]) -> list[DrawnPart]:
 _COLUMN = 262.0  # mm, where the details begin
 
 
-def _details(sheet: Sheet, parts: Sequence[DrawnPart]) -> None:
+def _details(sheet: DimensionedSheet, parts: Sequence[DrawnPart]) -> None:
     """Draw each link on one line by itself: places of its joints, and its section."""
     beams = [p for p in parts if p.links[0].is_beam]
     longest = max((p.links[0].length for p in beams), default=1.0)
@@ -470,7 +479,7 @@ def _inner(section: BeamSection) -> float:
     return math.sqrt(max(0.0, section.depth**2 - section.area / math.pi))
 
 
-def _lists(sheet: Sheet, doc: str, parts: Sequence[DrawnPart], total: float) -> None:
+def _lists(sheet: DimensionedSheet, doc: str, parts: Sequence[DrawnPart], total: float) -> None:
     """Write the list of parts and the title."""
     x, w = _COLUMN - 4.0, WIDTH - MARGIN - _COLUMN + 4.0
     rows = [("item", "part", "number", "length, mm", "mass of one, kg")]
