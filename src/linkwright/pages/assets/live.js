@@ -166,6 +166,7 @@ function refreshLive(s) {
   source.span = [s.from, s.to]; source.memo.clear(); source.ranges = null;
   const last = source.layout.last || 10, w = source.layout.window;
   if (!w || w.rolling) source.layout.window = Object.assign([Math.max(s.from, s.to - last * s.data.live.speed), Math.max(s.to, s.from + live.dt)], { rolling: true });
+  if (s.hold?.force) { $("chip").hidden = false; $("chip").textContent = `${s.nodes[s.hold.node].name} pulled with ${Math.hypot(...s.hold.force).toPrecision(3)} N`; }
   if (live.stopped !== s.said) { s.said = live.stopped; stopNote(live.stopped); }
 }
 function stopNote(stopped) {
@@ -226,7 +227,7 @@ function release(s) {
   s.hold = null; live.pull = null;
   for (const place of h.at) live.f[live.at("w") + place] = 0;
   live.setWhole("slope_known", 0); live.setWhole("events_known", 0); live.save();
-  s.dirty = true;
+  select(s, s.selected);
 }
 // The mass center of a node at the head of the run.
 function centerOf(s, node) {

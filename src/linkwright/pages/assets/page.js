@@ -210,6 +210,7 @@ function overlays(s, made) {
     const m = posed(poseOf(s, take, k)), [o, ...axes] = n.axes, long = 0.13 * s.size; // of the link, which its body need not have
     [[0.85, 0.25, 0.2, 1], [0.2, 0.62, 0.3, 1], [0.2, 0.42, 0.85, 1]].forEach((c, j) => line(placed(m, o), placed(m, plus(o, axes[j], long)), c));
   });
+  if (s.hold?.to) line(centerOf(s, s.hold.node), s.hold.to, [0.9, 0.35, 0.22, 1]);
   const point = (k) => { const c = take.center; return (i) => (k < 0 ? [c[0][i], c[1][i], c[2][i]] : placed(posed([0, 1, 2, 3, 4, 5, 6].map((j) => take.poses[7 * k + j][i])), s.nodes[k].point)); }; // its mass center: the origin of what turns goes nowhere
   if (s.trace && take) {
     const k = s.selected >= 0 ? s.selected : s.follow >= 0 ? s.follow : lastMoving(s), at = point(k), n = take.poses[0].length;
