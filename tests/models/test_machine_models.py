@@ -28,6 +28,7 @@ MACHINES: dict[str, tuple[int, int, Mapping[str, float]]] = {
     "mount-x-y": (0, 2, {"height": 1}),
     "mount-equatorial": (0, 2, {"latitude": 0.8}),
     "mount-3-axis": (0, 3, {"height": 1}),
+    "mount-4-axis": (0, 4, {"height": 1}),
     "stewart": (6, 6, {"height": 0.6, "base1_z": 0.1, "platform3_x": 0.2}),
     "delta": (3, 3, {"rod": 0.7, "start": 0.2}),
     "five-bar": (2, 2, {"c": 0, "L2": 0.4}),

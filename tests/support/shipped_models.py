@@ -11,6 +11,7 @@ ALIKE = frozenset(
         "mount-truss-2",
         "mount-x-y",
         "mount-3-axis",
+        "mount-4-axis",
         "tripod",
         "spherical-collinear",  # these four: agile-eye
         "spherical-coplanar",

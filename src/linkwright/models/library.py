@@ -106,6 +106,9 @@ MODELS: dict[str, LibraryModel] = {
     "mount-3-axis": LibraryModel(
         "marine antenna mount: azimuth, tilt, cross-tilt", "serial_mounts:three_axis"
     ),
+    "mount-4-axis": LibraryModel(
+        "marine antenna mount: tilt over azimuth on a gimbal", "serial_mounts:four_axis"
+    ),
     "stewart": LibraryModel("hexapod of Gough and Stewart: six driven struts", "parallel:stewart"),
     "delta": LibraryModel("Delta robot: three arms move a level platform", "parallel:delta"),
     "five-bar": LibraryModel("planar five-bar linkage with two motors", "parallel:five_bar"),

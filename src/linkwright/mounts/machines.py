@@ -195,6 +195,8 @@ def mount_axes(name: str, site: Site | None = None, *, speed: float = math.radia
     short = name.removeprefix("mount-")
     if short in SERIAL:
         return serial_axes(short, site)
+    if short == "4-axis":  # its gimbal is level ashore
+        return serial_axes("alt-az")
     if short == "3-axis":
         return ThreeAxes(SHARE * speed)
     if short in LEGGED:

@@ -36,10 +36,12 @@ from linkwright.blocks import Block
 from linkwright.control.computed_torque import ComputedTorque
 from linkwright.control.servo import saturate
 from linkwright.elements import Encoder
+from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output
 from linkwright.motion.trajectory import Trajectory, through
 from linkwright.mounts.attitude import AttitudeSensors, SensedMotion, attitude
+from linkwright.mounts.gimbals import GimbalPointing, gimbal_start, on_gimbal
 from linkwright.mounts.inverse_pointing import InversePointing, actuator_rates, start_at
 from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
 from linkwright.mounts.machines import on_site
@@ -57,6 +59,8 @@ _KNOT = 0.1
 _LOOK = 0.5
 """From one direction to the next at which a path is looked at beforehand, s."""
 _DIRECTION = ("d", "d_dot", "d_ddot")
+_UP = ("up", "up_dot", "up_ddot")
+_VERTICAL = ((0, 0, 1), (0, 0, 0), (0, 0, 0))
 
 
 class PathInSky(Protocol):
@@ -174,12 +178,14 @@ def track_pass(
             remedy="give an unstabilized ship, or leave the sensors out",
         )
     aim = pass_ if aim is None else aim
-    target = s.add(_target(aim, ship, sensed), rate=servo.rate)
+    gimbal = on_gimbal(parallel_machine(m))
+    target = s.add(_target(aim, ship, sensed, gimbal), rate=servo.rate)
     if sensed and ship is not None:
         estimate = s.add(attitude(ship, sensors, rate=servo.rate), name="attitude")
         s.connect(estimate.angles, target.angles)
         s.connect(estimate.rates, target.angle_rates)
     path, turning = _numbers(aim, ship)
+    begun: dict[str, float] = {}
     sliding = _sliding(m)
     fastest = [servo.sliding if slides else servo.turning for slides in sliding]
     if spare:
@@ -191,6 +197,14 @@ def track_pass(
         start, way = _planned(model, m, aim, ship, spare, fastest)
         plan = s.add(way.block("plan"), rate=servo.rate)
         ports = {"q": plan.q, "u": plan.q_dot, "a": plan.q_ddot}
+    elif gimbal:
+        up = _up_at_first(ship)
+        seen = (path[0].tolist(), turning.tolist())
+        start, begun = gimbal_start(parallel_machine(m), up, seen)
+        inverse = s.add(GimbalPointing(m, [q.name for q in m.actuators], start), rate=servo.rate)
+        for port in (*_DIRECTION, *_UP):
+            s.connect(target[port], inverse[port])
+        ports = {port: inverse[port] for port in "qua"}
     else:
         start = start_at(m, path, step=_LOOK, speed=servo.turning)
         inverse = s.add(InversePointing(m, start, fastest), rate=servo.rate)
@@ -211,8 +225,17 @@ def track_pass(
     s.connect(_error(m, pass_, ship), transmitter.error)
     if wind is not None:
         s.add(WindLoad(m, wind, pass_.duration, ship=ship))
-    s.set_initial({**start, **actuator_rates(m, start, turning)})
+    s.set_initial({**start, **(begun or actuator_rates(m, start, turning))})
     return s
+
+
+def _up_at_first(ship: Ship | None) -> list[list[float]]:
+    """Return the vertical as the deck sees it at first, and its rate."""
+    if ship is None:
+        return [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    t = symbol("t", "time", owner="pass")
+    seen = ship.seen(_VERTICAL[:2], t)
+    return [[float(v) for v in evaluate_all(list(row), {t: 0.0})] for row in seen]
 
 
 def _planned(
@@ -272,7 +295,7 @@ def between(a: Sequence[Scalar], b: Sequence[Scalar]) -> Expr:
     return 2 * asin(minimum(1, sqrt(gap) / 2))
 
 
-def _target(pass_: PathInSky, ship: Ship | None, sensed: bool) -> Block:
+def _target(pass_: PathInSky, ship: Ship | None, sensed: bool, upright: bool = False) -> Block:
     """Return where the satellite is seen from the deck."""
     block = Block("target", doc="the satellite, seen from the mount")
     rows = [pass_.expressions(block.time, order) for order in range(3)]
@@ -283,6 +306,11 @@ def _target(pass_: PathInSky, ship: Ship | None, sensed: bool) -> Block:
     seen = rows if ship is None else ship.seen(rows, block.time)
     for port, row, unit in zip(_DIRECTION, seen, ("1", "1/s", "1/s^2"), strict=True):
         block.output_vector(port, row, unit=unit)
+    if upright:
+        level = [tuple(as_expr(x) for x in row) for row in _VERTICAL]
+        vertical = level if ship is None else ship.seen(level, block.time)
+        for port, up, unit in zip(_UP, vertical, ("1", "1/s", "1/s^2"), strict=True):
+            block.output_vector(port, list(up), unit=unit)
     return block
 
 

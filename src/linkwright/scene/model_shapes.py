@@ -353,7 +353,7 @@ LOOKS: dict[str, Look] = {
         machine_shapes.legged_mount,
     ),
     **dict.fromkeys(
-        ("mount-alt-az", "mount-x-y", "mount-equatorial", "mount-3-axis"),
+        ("mount-alt-az", "mount-x-y", "mount-equatorial", "mount-3-axis", "mount-4-axis"),
         machine_shapes.serial_mount,
     ),
     "stewart": machine_shapes.hexapod,
