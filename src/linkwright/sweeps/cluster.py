@@ -9,6 +9,7 @@ plan, other files have to be readable where they run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from linkwright.base.errors import Error
 from linkwright.base.optional import extra
@@ -24,7 +25,7 @@ def on_cluster(
     file: str = "",
     content: str = "",
     device: str = "cpu",
-) -> Iterator[tuple[int, Columns]]:
+) -> Iterator[tuple[int, Columns | dict[str, Any]]]:
     """Yield parts as workers finish them."""
     distributed = extra("distributed", "cluster")
     from linkwright.sweeps.sweep import worker_part
@@ -47,7 +48,7 @@ def on_cluster(
         for future in distributed.as_completed(list(pending), loop=client.loop):
             part = pending.pop(future)
             try:
-                columns: Columns = future.result()
+                columns: Columns | dict[str, Any] = future.result()
             except Error:
                 raise
             except Exception as error:

@@ -23,6 +23,7 @@ from linkwright.recording.recording import Array
 from linkwright.simulation.batches import simulate_batch
 from linkwright.simulation.described import own_times
 from linkwright.sweeps.plans import Plan, part_size, ticks_of, time_of
+from linkwright.sweeps.reducing import reduce_part
 from linkwright.system import System
 
 Columns = dict[str, NDArray[Any]]
@@ -93,6 +94,14 @@ def run_part(job: Job, part: int, threads: int | None = None, device: str = "cpu
     return columns
 
 
+def part_of(
+    job: Job, part: int, threads: int | None = None, device: str = "cpu"
+) -> Columns | dict[str, Any]:
+    """Return the columns of a part, or what is known of them where the plan reduces its runs."""
+    columns = run_part(job, part, threads, device)
+    return reduce_part(columns, job.plan.columns, job.plan.reduce) if job.plan.reduce else columns
+
+
 def reduced(
     name: str, times: Array, samples: Array, stopped: Array, kept: Sequence[str]
 ) -> dict[str, Array]:
@@ -152,4 +161,4 @@ def known_job(text: str, file: str = "", content: str = "", device: str = "cpu")
 def plan_from(data: Mapping[str, Any]) -> Plan:
     """Return the plan of plain data, as `Plan.as_data` gives it."""
     channels = {name: tuple(kept) for name, kept in data["channels"].items()}
-    return Plan(**{**data, "channels": channels})
+    return Plan(**{**data, "channels": channels, "reduce": tuple(data.get("reduce", ()))})

@@ -27,6 +27,7 @@ from linkwright.formats.schema import Amount, Format, Key, read_record, table_of
 from linkwright.mechanism import mechanism_of
 from linkwright.recording.recording import Array, plain
 from linkwright.simulation.settings import DEFAULTS, RunSettings, divided, is_number, spacing
+from linkwright.sweeps.reducing import parsed
 
 REDUCTIONS = ("final", "min", "max", "mean", "rms")
 """What can be kept of a channel, besides its value `at T`."""
@@ -37,9 +38,11 @@ DISTRIBUTIONS: dict[str, int] = {"normal": 2, "uniform": 2, "lognormal": 2, "tri
 _WHOLE = Field(gt=-(1 << 63), lt=1 << 63)
 _ROOM = 64 << 20  # bytes of samples of a part
 _LARGEST_PART = 1024
+_REDUCED_PART = 1 << 16
 _CARD_PART = 1 << 20  # of a card, which needs many at once
 _CARD_ROOM = 1 << 30
 _MOST = 100_000_000
+_MOST_REDUCED = 10_000_000_000
 _FAR = 40.0  # deviations that no draw goes beyond
 _LARGEST_LOG = 700.0  # of a number that is not infinite
 
@@ -78,6 +81,10 @@ class Plan:
     absolute: Annotated[
         float | None, Amount("?", "tolerance where a state is near zero", texts=False)
     ] = None
+    reduce: Annotated[
+        tuple[str, ...],
+        Key("what is kept of all runs together: min, mean, quantiles, 'worst 10'..."),
+    ] = ()
 
     @property
     def settings(self) -> RunSettings:
@@ -155,6 +162,11 @@ class Plan:
         return _drawn(given, self.seed, name, self.runs)[draw]
 
     @property
+    def columns(self) -> list[str]:
+        """The names of what is kept of each run."""
+        return [f"{name}.{how}" for name, many in self.wanted.items() for how in many]
+
+    @property
     def wanted(self) -> dict[str, tuple[str, ...]]:
         """What is kept of each channel."""
         return {name: tuple(kept) for name, kept in self.channels.items()}
@@ -225,8 +237,14 @@ def checked(plan: Plan) -> Plan:
             f"lists that go together have one length, not {sorted(lengths)}",
             remedy="make them equally long, or let them span a grid",
         )
-    if plan.count > _MOST:
-        raise InputError(f"{plan.count:,} runs are too many; {_MOST:,} are possible")
+    most = _MOST_REDUCED if plan.reduce else _MOST
+    if plan.count > most:
+        raise InputError(
+            f"{plan.count:,} runs are too many; {most:,} are possible",
+            remedy=None if plan.reduce else "give reduce = [...]: ten thousand million runs then",
+        )
+    for kind in plan.reduce:
+        parsed(kind)
     for name, kept in plan.channels.items():
         for reduction in kept:
             _check_reduction(plan, name, reduction)
@@ -337,7 +355,8 @@ def part_size(plan: Plan, samples: int, device: str = "cpu") -> int:
     """
     if plan.part is not None:
         return plan.part
-    largest, memory = (_LARGEST_PART, _ROOM) if device == "cpu" else (_CARD_PART, _CARD_ROOM)
+    few = _REDUCED_PART if plan.reduce else _LARGEST_PART
+    largest, memory = (few, _ROOM) if device == "cpu" else (_CARD_PART, _CARD_ROOM)
     room = memory // max(8 * samples * max(len(plan.channels), 1), 1)
     return int(max(8, min(room // 8 * 8, largest)))
 

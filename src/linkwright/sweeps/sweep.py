@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,12 +29,16 @@ from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.models.sources import source_of
 from linkwright.simulation.described import own_times
 from linkwright.simulation.settings import DEFAULTS
-from linkwright.sweeps.parts import Columns, Job, job_of, known_job, run_part
+from linkwright.sweeps.parts import Columns, Job, job_of, known_job, part_of
 from linkwright.sweeps.plans import Plan, checked
+from linkwright.sweeps.reducing import Reduced, ReducedParts
 from linkwright.system import System
 from linkwright.version import __version__
 
 PLAN = "_plan.json"
+REDUCED = "_reduced.json"
+_WHILE = 2.0
+"""How often what is known of reduced runs is kept, s."""
 Progress = Callable[[int], None]
 
 
@@ -45,6 +50,7 @@ class Sweep(Result):
         plan: what was swept.
         columns: by name.
         folder: where they are as Parquet files; None for nowhere.
+        reduced: by name what is known of all runs, where they are reduced; there are no columns.
 
     >>> found = sweep("pendulum", 1.0, L=[0.5, 1.0], channels={"phi": ["final"]})
     >>> found["L"].tolist(), len(found)
@@ -54,23 +60,26 @@ class Sweep(Result):
     plan: Plan
     columns: Columns = field(repr=False)
     folder: Path | None = None
+    reduced: Mapping[str, Reduced] = field(default_factory=dict, repr=False)
+    early: int = 0
 
     def __repr__(self) -> str:
-        return f"Sweep({len(self)} runs: {brief(list(self.columns))[1:-1]})"
+        return f"Sweep({len(self)} runs: {brief(list(self.reduced or self.columns))[1:-1]})"
 
     def __len__(self) -> int:
-        return len(self.columns["run"])
+        return self.plan.count if self.reduced else len(self.columns["run"])
 
     def __getitem__(self, name: str) -> Any:
-        """Return a column."""
-        if name not in self.columns:
-            raise Error(f"no column is called {name!r}", remedy=f"there are {list(self.columns)}")
-        return self.columns[name]
+        """Return a column, or what is known of it where runs are reduced."""
+        there: Mapping[str, Any] = self.reduced or self.columns
+        if name not in there:
+            raise Error(f"no column is called {name!r}", remedy=f"there are {list(there)}")
+        return there[name]
 
     @property
     def stopped(self) -> int:
         """How many runs ended early."""
-        return int(np.isfinite(self["stopped"]).sum())
+        return self.early if self.reduced else int(np.isfinite(self["stopped"]).sum())
 
     def as_dict(self) -> dict[str, object]:
         """Return what there is, without its numbers, as plain data."""
@@ -78,8 +87,8 @@ class Sweep(Result):
             "runs": len(self),
             "stopped": self.stopped,
             "folder": None if self.folder is None else str(self.folder),
-            "columns": list(self.columns),
-        }
+            "columns": list(self.reduced or self.columns),
+        } | ({"reduced": {n: r.as_data() for n, r in self.reduced.items()}} if self.reduced else {})
 
     def table(self, most: int = 24) -> list[tuple[str, ...]]:
         """Return heads and rows: mean, deviation, least and greatest of what was kept.
@@ -88,8 +97,13 @@ class Sweep(Result):
             most: rows at most.
         """
         rows: list[tuple[str, ...]] = [("quantity", "mean", "std", "min", "max")]
-        kept = [f"{name}.{how}" for name, many in self.plan.wanted.items() for how in many]
-        for name in kept[:most]:
+        for name in self.plan.columns[:most]:
+            if self.reduced:
+                r = self.reduced[name]
+                if r.count:
+                    numbers = (r.mean, r.variance**0.5, r.minimum, r.maximum)
+                    rows.append((name, *(f"{x:.6g}" for x in numbers)))
+                continue
             good = self[name][np.isfinite(self[name])]
             if len(good):
                 numbers = (good.mean(), good.std(), good.min(), good.max())
@@ -118,6 +132,7 @@ def sweep(
     threads: int | None = None,
     cluster: str | None = None,
     device: str = "cpu",
+    reduce: Sequence[str] = (),
     progress: Progress | None = None,
     **more: Any,
 ) -> Sweep:
@@ -148,6 +163,9 @@ def sweep(
         threads: as many as there are processors by default.
         cluster: address of a Dask scheduler, for a model by its name or file.
         device: where runs go: "cpu", or "cuda" for an NVIDIA card.
+        reduce: what is kept of all runs together instead of a row for each: "min", "max", "mean",
+            "variance", "quantiles", "histogram LOW HIGH BINS", and with their inputs "worst K", the
+            greatest, and "least K". Memory does not grow with the number of runs then.
         progress: called with the number of runs that are done.
         more: as `parameters`, by their names.
 
@@ -176,6 +194,7 @@ def sweep(
         every,
         tolerance,
         absolute=absolute,
+        reduce=(reduce,) if isinstance(reduce, str) else tuple(reduce),
     )
     return run_sweep(
         checked(plan),
@@ -237,6 +256,8 @@ def run_sweep(
         source_of(plan.model)
     job = job_of(plan, model, device)
     about = _told(job, model is None)
+    if plan.reduce:
+        return _reduced(job, folder, about, resume, force, threads, cluster, device, progress)
     done = {} if folder is None else _begun(job, folder, about, resume, force)
     finished = sum(len(job.rows(part)) for part in done)
     tell = progress or (lambda _: None)
@@ -259,9 +280,55 @@ def run_sweep(
     return Sweep(job.plan, _joined([kept[part] for part in range(job.parts)]))
 
 
+def _reduced(
+    job: Job,
+    folder: Path | None,
+    about: Mapping[str, Any],
+    resume: bool,
+    force: bool,
+    threads: int | None,
+    cluster: str | None,
+    device: str,
+    progress: Progress | None,
+) -> Sweep:
+    """Carry out a plan whose runs are reduced; what is known is kept after each while."""
+    known, place = ReducedParts(), None if folder is None else folder / REDUCED
+    if folder is not None and place is not None:
+        _begun(job, folder, about, resume, force)
+        if resume and place.is_file():
+            try:
+                known = ReducedParts.from_data(parse_json(read_text(place, LARGEST)))
+            except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+                raise InputError(
+                    "what was reduced before cannot be read", file=place, remedy="use --force"
+                ) from None
+        elif not resume or not (folder / PLAN).is_file():
+            _open(folder, about)
+            place.unlink(missing_ok=True)
+    tell, written = progress or (lambda _: None), time.monotonic()
+    tell(min(known.parts * job.size, job.plan.count))
+
+    def keep() -> None:
+        if place is not None:
+            write_text(place, json.dumps(known.as_data()) + "\n", replace=True)
+
+    try:
+        missing = range(known.parts, job.parts)
+        for part, data in _carried_out(job, missing, threads, cluster, device):
+            known.take(part, data)
+            tell(min((known.parts + len(known.waiting)) * job.size, job.plan.count))
+            if time.monotonic() - written > _WHILE:
+                keep()
+                written = time.monotonic()
+    finally:
+        if known.parts:
+            keep()
+    return Sweep(job.plan, {}, folder, known.columns, known.stopped)
+
+
 def _carried_out(
     job: Job, missing: Sequence[int], threads: int | None, cluster: str | None, device: str
-) -> Iterator[tuple[int, Columns]]:
+) -> Iterator[tuple[int, Any]]:
     """Yield parts as they are done."""
     if cluster is not None:
         from linkwright.sweeps.cluster import on_cluster
@@ -271,14 +338,14 @@ def _carried_out(
         yield from on_cluster(cluster, text, missing, source.file, source.text, device)
         return
     for part in missing:
-        yield part, run_part(job, part, threads, device)
+        yield part, part_of(job, part, threads, device)
 
 
 def worker_part(
     text: str, part: int, file: str = "", content: str = "", device: str = "cpu"
-) -> Columns:
+) -> Any:
     """Carry out a part of a plan that comes as text, on one processor."""
-    return run_part(known_job(text, file, content, device), part, threads=1, device=device)
+    return part_of(known_job(text, file, content, device), part, threads=1, device=device)
 
 
 # -- the folder ------------------------------------------------------------------------------------
