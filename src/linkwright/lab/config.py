@@ -36,7 +36,7 @@ MEMBERS = (
     *("robot", "sensors", "base_state", "cart", "cart_desired", "life", "task", "desired"),
     *("invdyn", "invkin", "feed", "motor", "guard", "shown", "shown_cart", "cameras", "vision"),
     *("card", "raw_sensors", "actuators", "misc", "driver"),
-    *(f"{servo}_pulse" for servo in SERVOS),
+    *("activation", "shown_muscles", *(f"{servo}_pulse" for servo in SERVOS)),
 )
 """Names of members of the Systems of laboratories and their robots."""
 
@@ -119,6 +119,21 @@ class EndEffector:
     mass_center: Annotated[Triple, Amount("kg*m", "mass times center of that in its frame")] = (
         _ORIGIN
     )
+
+
+@described
+@dataclass(frozen=True, slots=True)
+class MuscleConfig:
+    """A muscle of the simulated robot, straight from point to point; a task activates it.
+
+    >>> MuscleConfig("biceps", ("upper", "fore"), ((0, 0, 0), (0.05, 0, 0)), 400.0).strength
+    400.0
+    """
+
+    name: Annotated[str, Key("of it")]
+    links: Annotated[tuple[str, ...], Key("links or frames that its path goes through, in order")]
+    points: Annotated[tuple[Triple, ...], Amount("m", "where it does, in each of these")]
+    strength: Annotated[float, Amount("N", "tension where it is activated wholly", above=0)]
 
 
 @described
@@ -217,6 +232,9 @@ class LabConfig:
     vision: Annotated[VisionConfig, Key("eyes", ruled=True)] = VisionConfig()
     end_effectors: Annotated[
         tuple[EndEffector, ...], Key("in order", key="end_effector", ruled=True)
+    ] = ()
+    muscles: Annotated[
+        tuple[MuscleConfig, ...], Key("that pull beside the motors", key="muscle")
     ] = ()
     objects: Annotated[tuple[SceneObject, ...], Key("what may be touched", internal=True)] = ()
     mechanism: Annotated[

@@ -23,7 +23,14 @@ _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(x for x in vars(description).values() if isinstance(x, type) and is_dataclass(x)),
-        *(lab.JointConfig, lab.EndEffector, lab.Camera, lab.VisionConfig, lab.LabConfig),
+        *(
+            lab.JointConfig,
+            lab.EndEffector,
+            lab.Camera,
+            lab.MuscleConfig,
+            lab.VisionConfig,
+            lab.LabConfig,
+        ),
         SceneObject,
     )
 }

@@ -128,7 +128,8 @@ def member_names(config: LabConfig) -> tuple[str, ...]:
     own = [name for name in config.ratios if name not in SERVOS]
     lives = [f"{name}_{part}" for name in own for part in ("life", "pulse")]
     seen = [f"{effector.name}_seen" for effector in config.end_effectors]
-    return (*MEMBERS, *own, *lives, *seen, *(thing.name for thing in config.objects))
+    things = [*(x.name for x in config.muscles), *(x.name for x in config.objects)]
+    return (*MEMBERS, *own, *lives, *seen, *things)
 
 
 def _copied(mechanism: Mechanism) -> Mechanism:

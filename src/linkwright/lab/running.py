@@ -205,6 +205,7 @@ class _Runner:
             layout.result[name].start for name in ("begun", "chosen", "ticks", "done")
         )
         memory = results[layout.result["memory"]]
+        slack = results[layout.result.get("activation", slice(0, 0))]  # muscles begin slack
         state, desired = StateView(layout, arguments), DesiredView(layout, results)
         seen = arguments[layout.argument["parameter"]].view()
         seen.flags.writeable = False
@@ -222,6 +223,7 @@ class _Runner:
             if result(begun) != now:
                 count = 0.0
                 memory[:] = initial
+                slack[:] = 0.0
                 results[begun], results[chosen], results[done] = now, argument(number), 0.0
             else:
                 count = result(ticks) + 1.0
@@ -278,6 +280,8 @@ def native_program(task: Task, layout: SlotLayout, carried: Integers | None = No
     results[at["begun"].start], results[at["chosen"].start] = serial, number
     results[at["ticks"].start] = count
     results[at["done"].start] = where(goes_on, one(held, at["done"]), 0)
+    for i in range(*at.get("activation", slice(0, 0)).indices(len(held))):
+        results[i] = where(goes_on, held[i], 0)
     memory = results[at["memory"]]
     last = held[at["memory"]]
     for i, (start, source) in enumerate(

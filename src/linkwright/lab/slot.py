@@ -43,6 +43,9 @@ FRAME = sum(CARTESIAN.values())
 BLOB = {"x": 3, "xd": 3, "xdd": 3, "status": 1}
 """The numbers of a blob."""
 
+MUSCLE = {"length": 1, "speed": 1, "tension": 1}
+"""The numbers of a muscle: m, m/s (positive while it grows longer), N."""
+
 Ports = Mapping[str, SlotPort]
 
 
@@ -65,6 +68,7 @@ class SlotLayout:
     joints: tuple[str, ...] = field(init=False)
     end_effectors: tuple[str, ...] = field(init=False)
     blobs: tuple[str, ...] = field(init=False)
+    muscles: tuple[str, ...] = field(init=False)
     period: float = field(init=False)
     inputs: Ports = field(init=False, repr=False)
     outputs: Ports = field(init=False, repr=False)
@@ -79,6 +83,7 @@ class SlotLayout:
         put(self, "joints", config.names)
         put(self, "end_effectors", tuple(e.name for e in config.end_effectors))
         put(self, "blobs", tuple(config.vision.blobs))
+        put(self, "muscles", tuple(muscle.name for muscle in config.muscles))
         put(self, "period", config.ratios.get(self.servo, 2) / config.rate)
         inputs, outputs = self._inputs(), self._outputs()
         argument, arguments = _places({NUMBER: SlotPort(), **inputs})
@@ -107,6 +112,8 @@ class SlotLayout:
         found["base"] = SlotPort((FRAME,), doc="the base as it is")
         if b:
             found["blobs"] = SlotPort((b, sum(BLOB.values())), doc="blobs as they are seen")
+        if m := len(self.muscles):
+            found["muscle"] = SlotPort((m, len(MUSCLE)), doc="length, speed, tension of muscles")
         found["parameter"] = SlotPort((PARAMETERS,), doc="parameters of the task")
         return found
 
@@ -124,6 +131,8 @@ class SlotLayout:
         if e:
             found["target"] = SlotPort((e, FRAME), doc="wanted end-effectors")
             found["target_status"] = SlotPort((e, 6), "1", doc="1 for a component that is wanted")
+        if m := len(self.muscles):
+            found["activation"] = SlotPort((m,), "1", doc="wanted activations of muscles")
         found["memory"] = SlotPort((MEMORIES,), doc="discrete states of the task")
         found["channel"] = SlotPort((CHANNELS,), doc="channels of the task")
         return found

@@ -27,6 +27,7 @@ from linkwright.lab.config import MODES, SERVOS, LabConfig
 from linkwright.lab.contacts import contacts, stands
 from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.life import SlotLife, life_of
+from linkwright.lab.muscles import Activation, muscle_of
 from linkwright.lab.plant import GRAVITY, LabMechanism, RobotDrive, lab_mechanism, load_names
 from linkwright.lab.pushes import Pushes, Pushing, pushed_bodies
 from linkwright.lab.servos import (
@@ -188,6 +189,8 @@ class _Builder:
             self._wire_loads(slots)
         self._wire_joints(slots)
         self._wire_frames(slots)
+        if config.muscles:
+            self._add_muscles(slots)
         if config.vision.blobs:
             seen = add_vision(self.system, config, rate=self.rates["vision"], real=self.real)
             self.wire(*((seen, slot.blobs) for slot in slots.values()))
@@ -230,6 +233,27 @@ class _Builder:
             (self.guard.safe_tau, plant.u),
             (self.shown.y[self.count : 2 * self.count], self.sensors.raw_load),
         )
+
+    def _add_muscles(self, slots: dict[str, Member]) -> None:
+        """Add muscles, which the task servo activates and every slot knows of."""
+        if self.real:
+            raise InputError(
+                f"the muscles of {self.config.name!r} are simulated, and a driver has none",
+                remedy="take them out of its file, or drive them as joints",
+            )
+        activation = self.add(Activation(len(self.config.muscles)), self.rates["motor"])
+        self.wire(
+            (slots[MEMBER].activation, activation.given),
+            (self.lives[MEMBER].frozen, activation.frozen),
+        )
+        late = Delay(1, count=len(self.config.muscles), name="shown_muscles")
+        shown = self.add(late, self.rates["motor"])
+        told: list[Expr] = []
+        for i, muscle in enumerate(self.config.muscles):
+            member = self.add(muscle_of(self.config, self.robot, muscle))
+            self.wire((activation.activation[i], member.activation), (member.tension, shown.u[i]))
+            told += [member.length, member.speed, shown.y[i]]
+        self.wire(*((told, slot.muscle) for slot in slots.values()))
 
     def _add_hardware(self) -> None:
         """Add what has the life of the robot; readings come in by the inputs of the sensors."""

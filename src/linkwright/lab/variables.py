@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from linkwright.lab.config import SERVOS, LabConfig
-from linkwright.lab.slot import MEMBER
+from linkwright.lab.slot import MEMBER, MUSCLE
 from linkwright.lab.tasks import Task
 from linkwright.system.phases import Signal
 
@@ -128,8 +128,9 @@ def touching(config: LabConfig) -> Iterator[tuple[str, int, str]]:
 
 
 def contact_channels(config: LabConfig) -> list[str]:
-    """Return the channels of the forces of contacts, which the System computes when asked."""
-    return [f"{thing}.force{k}_{c}" for thing, k, _ in touching(config) for c in "xyz"]
+    """Return the channels of contacts and muscles, which the System computes when asked."""
+    found = [f"{thing}.force{k}_{c}" for thing, k, _ in touching(config) for c in "xyz"]
+    return found + [f"{m.name}.{key}" for m in config.muscles for key in MUSCLE]
 
 
 def task_variables(tasks: Mapping[str, Task]) -> dict[str, LabVariable]:

@@ -13,7 +13,15 @@ import numpy as np
 
 from linkwright.base.errors import Error, suggestion, unknown
 from linkwright.lab.kinematics import ASKED, WHOLE, RobotAnswers
-from linkwright.lab.slot import BLOB, CARTESIAN, FRAME, JOINT_STATE, JOINT_TARGET, SlotLayout
+from linkwright.lab.slot import (
+    BLOB,
+    CARTESIAN,
+    FRAME,
+    JOINT_STATE,
+    JOINT_TARGET,
+    MUSCLE,
+    SlotLayout,
+)
 
 
 class _Part:
@@ -80,6 +88,22 @@ class BlobView(View):
     xd = _Part()
     xdd = _Part()
     status = _Part()
+
+
+class MuscleView(View):
+    """A muscle as it is: m, m/s, N."""
+
+    __slots__ = ()
+    length = _Part()
+    speed = _Part()
+    tension = _Part()
+
+
+class ActivationView(View):
+    """What is wanted of a muscle: 0 to 1."""
+
+    __slots__ = ()
+    activation = _Part()
 
 
 class WantedView(View):
@@ -149,7 +173,7 @@ class NowView(WantedView, _Moving):
 class StateView(View, _Moving):
     """The robot as it is: joints, end-effectors, base, blobs, and what is wanted at present."""
 
-    __slots__ = ("asked", "base", "blobs", "cart", "desired")
+    __slots__ = ("asked", "base", "blobs", "cart", "desired", "muscles")
     q = _Part()
     u = _Part()
     a = _Part()
@@ -175,7 +199,12 @@ class StateView(View, _Moving):
         for i, name in enumerate(layout.blobs):
             row = seen[at["blobs"]].reshape(-1, sum(BLOB.values()))[i]
             blobs[name] = BlobView(f"state.blobs[{name!r}]", _cut(row, BLOB), False)
+        muscles: dict[str, View] = {}
+        for i, name in enumerate(layout.muscles):
+            row = seen[at["muscle"]].reshape(-1, len(MUSCLE))[i]
+            muscles[name] = MuscleView(f"state.muscles[{name!r}]", _cut(row, MUSCLE), False)
         self.cart, self.blobs = Named("end-effector", carts), Named("blob", blobs)
+        self.muscles = Named("muscle", muscles)
         self.desired.cart.update(nows)
         more = {"base": self.base.parts, "carried": seen[at["carried"]] if carts else ()}
         parts = {name: view.parts for name, view in carts.items()}
@@ -186,7 +215,7 @@ class StateView(View, _Moving):
 class DesiredView(WantedView):
     """What a task wants; what it does not set stays. `done` ends the task."""
 
-    __slots__ = ("cart",)
+    __slots__ = ("cart", "muscles")
     done = _Part()
 
     def __init__(self, layout: SlotLayout, results: Any) -> None:
@@ -201,6 +230,18 @@ class DesiredView(WantedView):
             frame["status"] = results[at["target_status"]].reshape(-1, 6)[i]
             carts[name] = TargetView(f"desired.cart[{name!r}]", frame, True)
         self.cart = Named("end-effector", carts)
+        wanted = results[at["activation"]] if layout.muscles else results[:0]
+        self.muscles = Named(
+            "muscle",
+            {
+                name: ActivationView(
+                    f"desired.muscles[{name!r}]",
+                    {"activation": wanted[i : i + 1].reshape(())},
+                    True,
+                )
+                for i, name in enumerate(layout.muscles)
+            },
+        )
 
 
 def _cut(row: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -221,7 +262,11 @@ def missing_part(error: AttributeError) -> Error | None:
         return None
     path, view = views[found[1]]
     parts = [n for n in dir(view) if isinstance(getattr(view, n), _Part)]
-    parts += [n for n in ("cart", "base", "blobs", "desired", *ASKED, *WHOLE) if hasattr(view, n)]
+    parts += [
+        n
+        for n in ("cart", "base", "blobs", "muscles", "desired", *ASKED, *WHOLE)
+        if hasattr(view, n)
+    ]
     return Error(
         f"there is no {path}.{found[2]}",
         remedy=suggestion(found[2], parts, f"there are {', '.join(parts)}"),
@@ -235,4 +280,6 @@ _PATHS: dict[str, type[View]] = {
     "state.cart[...]": FrameView,
     "desired.cart[...]": TargetView,
     "state.blobs[...]": BlobView,
+    "state.muscles[...]": MuscleView,
+    "desired.muscles[...]": ActivationView,
 }

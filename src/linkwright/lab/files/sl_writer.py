@@ -252,6 +252,8 @@ def _note(config: LabConfig, left: Leftovers) -> None:
     ):
         if given != known:
             left.add(what, 0, f"SL has {known}")
+    for muscle in config.muscles:
+        left.add(f"muscle {muscle.name}", 0, "SL has them in one's own C code")
     if not config.ground:
         left.add("no ground", 0, "SL has no word for it")
     for joint in config.joints:
