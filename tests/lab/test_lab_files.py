@@ -23,7 +23,14 @@ from linkwright.formats.robot.description import (
     Place,
 )
 from linkwright.formats.sl.configuration import SceneObject
-from linkwright.lab.config import Camera, EndEffector, JointConfig, LabConfig, VisionConfig
+from linkwright.lab.config import (
+    Camera,
+    EndEffector,
+    JointConfig,
+    LabConfig,
+    MuscleConfig,
+    VisionConfig,
+)
 from linkwright.lab.files.conversion import convert_lab
 from linkwright.lab.files.lab_reader import is_lab_file, parse_lab
 from linkwright.lab.files.lab_tables import LabFile
@@ -78,6 +85,7 @@ def _small() -> LabConfig:
             EndEffector("TIP", "B", (0.0, 0.1, -0.5), (0.1, 0.2, 0.3), 0.5, (0.01, 0.02, 0.03)),
         ),
         vertices={"KNEE": "B", "HIP": "A"},
+        muscles=(MuscleConfig("flexor", ("A", "B"), ((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), 90.0),),
         objects=balls,
         gravity=(0.0, 0.5, -1.6),
         method="rk4",
@@ -184,6 +192,7 @@ def test_a_laboratory_survives_the_way_through_sl(name: str, tmp_path: Path) -> 
     _, dropped = write_sl_lab(before, tmp_path / name)
     after = lab_config(tmp_path / name)
     apart = {"vision_rate", "controller", "gravity", "joints", "vertices", "vision", "ground"}
+    apart.add("muscles")
     lost = apart if name == "small" else set()
     for field in fields(LabConfig):
         if field.name not in {*APART, *lost}:
@@ -198,7 +207,7 @@ def test_a_laboratory_survives_the_way_through_sl(name: str, tmp_path: Path) -> 
         what = {entry.what for entry in dropped}
         assert {"rate of the vision servo", "law of the motor servo", "gravity"} <= what
         assert {"theta0 of a joint", "greatest speed and jump of a joint"} <= what
-        assert {"places, noise and delay of cameras", "no ground"} <= what
+        assert {"places, noise and delay of cameras", "no ground", "muscle flexor"} <= what
         assert after.vision == VisionConfig(("red", "green"), 1, "mine.pp")
         for joint, twin in zip(before.joints, after.joints, strict=True):
             kept = replace(joint, theta0=None, max_speed=20.0, max_jump=0.5)

@@ -2,7 +2,7 @@
 
 Each is a `linkwright.elements.Muscle` along points of links. What a task wants of it holds until it
 wants otherwise; a task begins with slack muscles, and they are slack while none runs. Motors of the
-joints act beside them. The tension that a task is told is that of the tick before.
+joints act beside them. The tension that a task sees is that of the tick before.
 """
 
 from __future__ import annotations
