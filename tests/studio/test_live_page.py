@@ -67,6 +67,7 @@ def bits(session: Session, array: str) -> list[str]:
 LIVE = [
     "spacecraft-1:external=off",
     "quadruped.urdf",  # on its feet
+    "joint-drive:noise=1",
     *(n for n in MODELS if not n.startswith("spacecraft-1") and n != "mount-prismatic"),
 ]
 
@@ -146,6 +147,16 @@ def test_a_body_is_pulled_to_the_pointer_and_let_go(tmp_path: Path) -> None:
     assert pulled[3].startswith("rod pulled with") or pulled[3].startswith("bob pulled with")
     assert pulled[4] == 10  # one line, from the body to the pointer
     assert not wrong
+
+
+def test_a_run_begins_again_from_its_start(tmp_path: Path) -> None:
+    run = lw.simulate("pendulum", 0.5, parameters={"L": 1.4}, initial={"phi": 0.3})
+    target = tmp_path / "again.html"
+    assert run.page(target, live=True, controls=["L"]) < 400_000
+    with opened(target, offline=True) as (page, wrong):
+        soon(lambda: page.evaluate("document.documentElement.dataset.ready"))
+        found = page.evaluate("[studio.live.values, studio.live.f[studio.live.at('x')]]")
+    assert (found, wrong) == ([[1.4], 0.3], [])
 
 
 def test_a_run_that_cannot_go_on_says_why_and_is_reset(tmp_path: Path) -> None:

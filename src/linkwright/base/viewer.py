@@ -141,7 +141,7 @@ def page(
     controls: Sequence[str] | None = None,
     inputs: Sequence[str] = (),
     graphs: Sequence[str | Sequence[str]] | None = None,
-    values: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
     initial: Mapping[str, float] | None = None,
     exact: bool = False,
     most: int | None = None,
@@ -158,11 +158,12 @@ def page(
         title: over the page; by default the name of what moves.
         roots: folders in which meshes may lie.
         scene: file with shapes for the bodies and things around them, or a shipped one's name.
-        live: whether the model itself runs in the page: a mechanism, a robot, a System or a name.
+        live: whether the model itself runs in the page: a mechanism, a robot, a System, a name,
+            or a run, which begins again from its start.
         controls: of a live page, parameters and inputs with a slider; all by default.
         inputs: the same, of inputs alone; they come first.
         graphs: of a live page, channels, or lists of those that share a graph.
-        values: of parameters and inputs of a live page, over the model's own.
+        parameters: values of parameters and inputs of a live page, over the model's own.
         initial: what a live page starts from, over the model's own start.
         exact: whether a live page gives the bits of the native run, which takes longer.
         most: how many bytes a page may have: 2,900,000 by default, 400,000 of a live one.
@@ -181,7 +182,7 @@ def page(
         "controls": controls,
         "inputs": inputs,
         "graphs": graphs,
-        "values": values,
+        "parameters": parameters,
         "initial": initial,
         "exact": exact,
         "most": most,

@@ -12,6 +12,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.base.files import write_text
 from linkwright.mechanism import Mechanism
 from linkwright.pages.live import MOST_BYTES, LiveModel, card, gallery_text, live_page_text
+from linkwright.recording import Recording
 from linkwright.robots import Robot
 from linkwright.scene.motions import may_become, opened
 from linkwright.scene.previews import resting
@@ -24,7 +25,7 @@ from linkwright.studio.live_sessions import live_session
 from linkwright.studio.live_system import plant_of
 from linkwright.system import System
 from linkwright.system.force_arrows import told_wheels
-from linkwright.system.numbers import parameters
+from linkwright.system.numbers import parameters as parameters_of
 
 if TYPE_CHECKING:
     from linkwright.scene.scene_file import SceneFileLike
@@ -35,12 +36,13 @@ Roots = Sequence[str | os.PathLike[str]]
 def live_model(
     thing: Any,
     *,
-    values: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
     initial: Mapping[str, float] | None = None,
     roots: Roots = (),
     scene: SceneFileLike | None = None,
 ) -> LiveModel:
-    """Return what is to run in a page: a model, a robot, a System, or the name of one.
+    """Return what is to run in a page: a model, a robot, a System, the name of one, or a run of
+    one, which begins again from its start.
 
     >>> live_model("pendulum").session.phases.name
     'pendulum'
@@ -48,6 +50,9 @@ def live_model(
     folders = [Path(root) for root in roots]
     if isinstance(thing, str | os.PathLike):
         thing = opened(os.fspath(thing), folders, "auto")
+    recording = getattr(thing, "recording", None)
+    if isinstance(recording, Recording) and recording.source is not None:
+        thing = recording.source
     if not isinstance(thing, Robot | Mechanism | System):
         raise InputError(
             f"a {type(thing).__name__} does not run in a page",
@@ -62,10 +67,10 @@ def live_model(
         footing = footing_of(still) if still.falls else None
         rest = resting(still) if footing is None else footing.start
         start = dict(zip(still.poses.coordinates, map(float, rest), strict=True)) | start
-    plant = plant_of(thing, start, values, footing)
+    plant = plant_of(thing, start, parameters, footing)
     plant.system.set_initial(initial or {})
-    plant.system.set(values or {})
-    given = parameters(plant.system)
+    plant.system.set(parameters or {})
+    given = parameters_of(plant.system)
     wheels = wheels_in({"wheels": told_wheels(plant.system, given)})
     own = {n: float(v) for n, v in plant.system.values.items() if n in m.parameters}
     drawn = None
@@ -91,7 +96,7 @@ def write_live_page(
     title: str = "",
     roots: Roots = (),
     scene: SceneFileLike | None = None,
-    values: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
     initial: Mapping[str, float] | None = None,
     controls: Sequence[str] | None = None,
     inputs: Sequence[str] = (),
@@ -101,7 +106,7 @@ def write_live_page(
 ) -> int:
     """Write the page of a model that runs in it, and return its size in bytes."""
     may_become(Path(path), [os.fspath(t) for t in (thing, scene) if isinstance(t, str | Path)])
-    made = live_model(thing, values=values, initial=initial, roots=roots, scene=scene)
+    made = live_model(thing, parameters=parameters, initial=initial, roots=roots, scene=scene)
     text = live_page_text(
         made, title=title, controls=controls, inputs=inputs, graphs=graphs, exact=exact, most=most
     )

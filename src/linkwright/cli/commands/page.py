@@ -136,7 +136,7 @@ def _live(
     if asked is not None and asked.until is not None:
         raise InputError("a live page runs on and on", remedy="leave out --until")
     values, initial = (None, None) if asked is None else (asked.values, asked.initial)
-    size = write_live_page(target, what[0], values=values, initial=initial, **more)
+    size = write_live_page(target, what[0], parameters=values, initial=initial, **more)
     return _written(target, size, [], show)
 
 
