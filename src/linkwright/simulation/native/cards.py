@@ -257,9 +257,9 @@ class CardBatch:
         self.target, self.rows = target, rows
         self.made = _schedule(phases, settings.method)
         self.sizes: LaneSizes = lane_sizes(phases, self.made)
-        self.given: dict[str, Array] = {}
+        self.given: dict[str, list[Array]] = {}  # of each entry one number, or one for each run
         for name in ("x", "d", "p", "w"):
-            self.put(name, [s.value for s in getattr(phases, name)])
+            self.put(name, np.array([s.value for s in getattr(phases, name)], dtype=float))
         self.put("c", [settings.relative, settings.absolute, 1.0])
         self.put_whole("seed", settings.seed & (2**64 - 1))
         self.put_whole("run_number", np.arange(count))
@@ -270,23 +270,27 @@ class CardBatch:
 
     def put(self, name: str, values: ArrayLike) -> None:
         """Write an array: one row for all runs, or one for each."""
-        given = np.array(values, dtype=float)
-        if given.ndim == 2 and len(given) and (given == given[0]).all():
-            given = given[0]
-        self.given[name] = given
+        given = np.asarray(values, dtype=float)
+        self.given[name] = [_narrowed(given[..., k]) for k in range(given.shape[-1])]
+
+    def put_entry(self, name: str, index: int, values: ArrayLike) -> None:
+        """Write an entry of an array: one number for all runs, or one for each."""
+        self.given[name][index] = _narrowed(np.asarray(values, dtype=float))
 
     def put_whole(self, name: str, values: ArrayLike) -> None:
         """Write integers: one for all runs, or one for each."""
-        given = np.asarray(values).astype(np.uint64).view(np.float64)
-        self.given[name] = np.ascontiguousarray(given)[..., None] if given.ndim else given[None]
+        given = np.asarray(values).astype(np.uint64)
+        self.given[name] = [given.view(np.float64)]  # the bits as they are
 
     def rows_of(self, name: str) -> Array:
         """Return an array as it was given, or what the runs have left of it."""
         if name in lanes.RESULTS and self.waves:
             at, size = self.sizes.results[name]
             return np.ascontiguousarray(self.results[at : at + size].T)
-        given = self.given[name]
-        return np.array(np.broadcast_to(given, (self.count, given.shape[-1])))
+        found: Array = np.empty((self.count, len(self.given[name])))
+        for k, given in enumerate(self.given[name]):
+            found[:, k] = given
+        return found
 
     def outputs(self, times: ArrayLike) -> Array:
         """Return the outputs at the ends of the runs."""
@@ -307,7 +311,7 @@ class CardBatch:
     @property
     def shared(self) -> bool:
         """Whether all runs have the same parameters."""
-        return self.given["p"].ndim == 1
+        return all(given.ndim == 0 for given in self.given["p"])
 
     def key(self) -> bytes:
         """Return what the code is known by."""
@@ -327,7 +331,7 @@ class CardBatch:
     def lane_bytes(self) -> int:
         """Return how much memory a run takes."""
         sizes, channels = self.sizes, len(self.phases.outputs)
-        given = sum(int(self.given[n].shape[-1]) for n in GIVEN if self.given[n].ndim == 2)
+        given = sum(values.ndim for n in GIVEN for values in self.given[n])
         return 8 * (sizes.state + sizes.result_count + given + self.rows * channels)
 
     def wave(self) -> int:
@@ -353,8 +357,9 @@ class CardBatch:
 
     def _wave(self, code: LaneCode, part: slice, progress: Callable[[float], None]) -> None:
         target, count, sizes = self.target, part.stop - part.start, self.sizes
-        arguments: NDArray[np.int64] = np.zeros(len(ARGUMENTS), np.int64)
+        arguments: NDArray[np.int64] = np.zeros(sizes.argument_count, np.int64)
         held: list[LaneMemory] = []
+        parameters = 0
 
         def sent(values: NDArray[Any]) -> int:
             dense = np.ascontiguousarray(values)
@@ -364,15 +369,17 @@ class CardBatch:
             return place.address
 
         for name in GIVEN:
-            given = self.given[name]
-            one = given.ndim == 1
-            steps = (1, 0) if one else (count, 1)
-            address = sent(given if one else given[part].T)
-            for what, value in zip(("data", "entry", "lane"), (address, *steps), strict=True):
-                arguments[ARGUMENTS[f"{name}_{what}"]] = value
+            entries = self.given[name]
+            shared = sent(np.array([e if e.ndim == 0 else np.float64(0) for e in entries]))
+            for k, given in enumerate(entries):
+                place = sizes.given[name] + 2 * k
+                arguments[place] = sent(given[part]) if given.ndim else shared + 8 * k
+                arguments[place + 1] = given.ndim
+            if name == "p":
+                parameters = shared
         constants = target.memory(8 * max(sizes.constant_count, 1))
         if self.shared:
-            code.prepare(int(arguments[ARGUMENTS["p_data"]]), constants.address)
+            code.prepare(parameters, constants.address)
         shape = (self.rows, len(self.phases.outputs), count)
         state, samples, results = (
             target.memory(8 * max(n, 1))
@@ -427,3 +434,11 @@ class CardBatch:
 @lru_cache(maxsize=8)
 def _schedule(phases: Phases, method: Method) -> RunSchedule:
     return lanes.lane_schedule(phases, method)
+
+
+def _narrowed(values: Array) -> Array:
+    """Return numbers of runs, one where all are the same bit by bit."""
+    dense = np.ascontiguousarray(values) if values.ndim else values
+    if dense.ndim and len(dense) and (dense.view(np.int64) == dense[:1].view(np.int64)).all():
+        return np.asarray(dense[0])
+    return dense

@@ -35,12 +35,11 @@ from linkwright.system.phases import Phases
 LANE, LANES, CONSTANTS = "lane", "run_lanes", "lane_constants"
 """The functions: of one lane, of several in turn, and of what depends on parameters alone."""
 GIVEN = ("x", "d", "p", "w", "c", "seed", "run_number")
-"""Arrays that come from outside: each has an address, and the steps from entry to entry and from
-lane to lane."""
+"""Arrays that come from outside. Each entry has an address, and the step from lane to lane: 0 for
+one number that all share."""
 ARGUMENTS = fields(
     ["lanes", "begin", "budget", "until", "every", "row_count", "log_rows"],
     ["tick_seconds", "end", "step_size", "smallest", "most", "often", "first_step"],
-    [f"{name}_{what}" for name in GIVEN for what in ("data", "entry", "lane")],
 )
 RESULTS = ("x", "d", "stop", "why", "count", "first", "last")
 """What a run leaves, after its status and its number of steps."""
@@ -78,6 +77,8 @@ class LaneSizes:
     results: Mapping[str, tuple[int, int]]  # place and size; `status` and `steps` come first
     constants: Mapping[str, int]  # where those of each Program begin
     constant_count: int
+    given: Mapping[str, int]  # where entries from outside stand in the table of arguments
+    argument_count: int
 
     @property
     def result_count(self) -> int:
@@ -110,7 +111,11 @@ def lane_sizes(phases: Phases, made: RunSchedule) -> LaneSizes:
     for name, size in constants.items():
         places[name] = at
         at += size
-    return LaneSizes(arrays, kept, whole, state, results, places, at)
+    given, last = {}, len(ARGUMENTS)
+    for name in GIVEN:
+        given[name] = last
+        last += 2 * arrays[name]
+    return LaneSizes(arrays, kept, whole, state, results, places, at, given, last)
 
 
 def variant_of(phases: Phases, method: Method) -> Variant:
@@ -271,13 +276,11 @@ class _Lane:
         w = self.w
         if not self.sizes.arrays[name]:
             return
-        data, entry, lane = (
-            self.read(f"{name}_data", "ptr"),
-            *(self.read(f"{name}_{what}") for what in ("entry", "lane")),
-        )
-        base = w.at(data, w.i("mul", "%lane", lane), "double")
         for k in range(self.sizes.arrays[name]):
-            at = w.at(base, w.i("mul", entry, str(k)), "double")
+            place = self.sizes.given[name] + 2 * k
+            data = w.load("ptr", w.at("%arguments", str(place)))
+            step = w.load("i64", w.at("%arguments", str(place + 1)))
+            at = w.at(data, w.i("mul", "%lane", step), "double")
             w.store("double", w.load("double", at), self.item(name, k))
 
     def far(self, base: str, k: str) -> str:
