@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import multiprocessing
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -45,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--report", type=Path, help="write the tables to this file")
     parser.add_argument("--jobs", type=int, default=8, help="processes that compare runs")
+    parser.add_argument("--sweep", type=int, default=0, help="runs of a car that are reduced")
+    parser.add_argument("--models", nargs="*", help="those of which runs are compared")
     parser.add_argument("--runs-only", action="store_true", help="leave kernels out")
     chosen = parser.parse_args(arguments)
     try:
@@ -53,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     kernels = () if chosen.runs_only else (*_compared(), *_measured(owner))
-    lines = [f"# On a card: {owner.name}", "", *kernels, "", *_raced(), *_whole_runs(chosen.jobs)]
+    runs = (*_raced(), *_swept(chosen.sweep), *_whole_runs(chosen.jobs, chosen.models))
+    lines = [f"# On a card: {owner.name}", "", *kernels, "", *runs]
     text = "\n".join(lines) + "\n"
     print(text)
     if chosen.report is not None:
@@ -158,7 +162,33 @@ def _seconds(owner: GraphicsCard, work: Callable[[], Any], calls: int = 20) -> f
 
 
 # -- whole runs ------------------------------------------------------------------------------------
-def _whole_runs(jobs: int) -> Iterator[str]:
+def _swept(runs: int) -> Iterator[str]:
+    """Say how long a sweep of runs of a car takes that are reduced."""
+    for count in (runs // 50, runs):
+        if not count:
+            return
+        begun = time.perf_counter()
+        found = lw.sweep(
+            "car",
+            5.0,
+            step=0.025,
+            method="rk4",
+            seeds=count,
+            parameters={"CA1": {"normal": [-25439, 2500]}},
+            channels={"r": ["final"]},
+            reduce=["mean", "quantiles", "worst 3"],
+            device="cuda",
+        )["r.final"]
+        took = time.perf_counter() - begun
+        row = f"{count:,} runs of the car, 5 s in 200 steps of rk4, drawn and reduced in {took:.1f} s: "
+        row += f"mean {found.mean:.9f}, median {found.quantile(0.5):.4f}; "
+        row += f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GB of memory"
+        print(row, flush=True)
+        yield row
+    yield ""
+
+
+def _whole_runs(jobs: int, only: Sequence[str] | None) -> Iterator[str]:
     """Say which batches have the bits of the processor."""
     yield "Batches of 200 runs over 0.2 s, from other starts, with samples: the card beside the"
     yield "processor."
@@ -168,6 +198,7 @@ def _whole_runs(jobs: int) -> Iterator[str]:
     tasks = [(name, METHODS_OF_RUNS[i % 3]) for i, name in enumerate(sorted(MODELS))]
     tasks += [("car", "dopri5"), ("pendulum", "rodas4"), ("puma560", "dop853")]
     tasks += [("double-pendulum", "rodas4"), ("whipple", "midpoint"), ("servo-arm", "dopri5")]
+    tasks = [task for task in tasks if only is None or task[0] in only]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         for done in as_completed([pool.submit(whole_run, task) for task in tasks]):
@@ -201,11 +232,12 @@ def whole_run(task: tuple[str, str]) -> str:
 
 
 RACES = (
-    ("puma560:drives=off", "semi-implicit", 1 << 18, 1000, 0.001),
-    ("puma560:drives=off", "rk4", 1 << 18, 500, 0.001),
-    ("four-bar", "rk4", 1 << 18, 500, 0.001),
-    ("stewart", "semi-implicit", 1 << 16, 200, 0.001),
-    ("car", "rk4", 1 << 20, 200, 0.025),
+    ("puma560:drives=off", "semi-implicit", 1 << 18, 10_000, 0.0001),
+    ("puma560:drives=off", "rk4", 1 << 18, 5000, 0.0001),
+    ("four-bar", "rk4", 1 << 18, 10_000, 0.0001),
+    ("stewart", "semi-implicit", 1 << 16, 5000, 0.0001),
+    ("humanoid", "semi-implicit", 1 << 14, 2000, 0.0002),
+    ("car", "rk4", 1 << 20, 4000, 0.00125),
 )
 
 
