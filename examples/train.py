@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -139,7 +140,8 @@ def train(
     adam = Adam([x for pair in (*actor, *critic) for x in pair] + [log_std])
     scaled = Scaled(size)
     seen, _ = envs.reset(seed=seed)
-    returns, running, ended = np.zeros(n), np.zeros(n), list[float]()
+    returns, running = np.zeros(n), np.zeros(n)
+    ended: deque[float] = deque(maxlen=4 * n)
     gains, started, count = Scaled(1), time.perf_counter(), 0
     curve: list[tuple[float, int, float]] = []
     while time.perf_counter() - started < seconds and (steps is None or count < steps):
@@ -161,7 +163,7 @@ def train(
             finished = over | cut
             running[finished] = 0
             returns += reward
-            ended += returns[finished].tolist()
+            ended.extend(returns[finished].tolist())
             returns[finished] = 0
             reward = reward / gains.scale[0]
             rolled.append((x, action, logp, reward, value, finished, boot))
@@ -183,9 +185,8 @@ def train(
             for at in np.array_split(rng.permutation(len(adv)), 4):
                 part = [b[at] for b in batch]
                 _update(actor, critic, log_std, adam, part, adv[at], target[at], rate)
-        if len(ended) >= 20 or (ended and not curve):
-            curve.append((spent / 60, count, float(np.mean(ended[-100:]))))
-            ended = []
+        if ended:
+            curve.append((spent / 60, count, float(np.mean(ended))))
             if say and len(curve) % 10 == 1:
                 minutes, total, each = curve[-1]
                 print(f"{minutes:6.2f} min {total:9d} steps: {each:8.1f} an episode", flush=True)
@@ -208,7 +209,7 @@ def _update(
     slopes = backward(actor, seen, slope * z / std)
     value, inner = forward(critic, x)
     slopes += backward(critic, inner, 0.5 * (value[:, 0] - target)[:, None] / len(adv))
-    slopes.append((slope * (z**2 - 1)).sum(axis=0) - 0.001)
+    slopes.append((slope * (z**2 - 1)).sum(axis=0) - 0.005)
     adam.step(slopes, rate)
 
 

@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 import linkwright as lw
 from linkwright.base.errors import InputError
 from linkwright.learning import Environment, Network, VectorEnvironment
-from linkwright.learning.shipped import shipped
+from linkwright.learning.shipped import asked, shipped
 from tests.seeds import cases
 from tests.support.late import Late
 
@@ -117,6 +117,27 @@ def test_what_is_given_replaces_what_ships() -> None:
         Environment("pendulum", reward="1")
     with pytest.raises(InputError, match="quadruped-walk"):
         Environment("pendulum", act=["phi"])
+
+
+def test_the_trained_policy_walks_in_the_native_loop() -> None:
+    """The file beside the example, as a block at 50 Hz: half a meter a second, upright."""
+    system, table = asked("quadruped-walk", {})
+    most = np.array(list(table["act"].values()))
+    weights = FILE.with_name("quadruped-walk.npz")
+    net = system.add(Network(weights, lower=-most, upper=most, rate=50))
+    for k, text in enumerate(table["observe"]):
+        system.connect(text, net.x[k])
+    for k, name in enumerate(table["act"]):
+        system.connect(net.y[k], name)
+    start = {name: float(np.mean(value)) for name, value in table["start"].items()}
+    run = lw.simulate(system, 4.0, method="semi-implicit", initial=start, every=20)
+    late = run.times >= 1.0
+    x, y, z = (run[f"floating_base.{axis}"][late] for axis in "xyz")
+    assert (x[-1] - x[0]) / 3 == pytest.approx(0.5, abs=0.05)
+    assert np.abs(y - y[0]).max() < 0.3
+    assert z.min() > -0.16  # of a trunk that stands at -0.094
+    tilt = run["floating_base.e1"] ** 2 + run["floating_base.e2"] ** 2
+    assert 2 * np.arcsin(np.sqrt(tilt.max())) < np.radians(30)
 
 
 def test_slopes_of_the_example_are_differences(example: ModuleType) -> None:
