@@ -120,6 +120,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "parallel singularities": ("five-bar", "--purpose", "position"),
     "mount passes": (*STATIONS, "--satellite", "25544", "--frequency", "437"),
     "mount keyholes": (*STATIONS, "--satellite", "25544", "--mounts", "alt-az"),
+    "parallel candidates": ("--joints", "Rt,S"),
     "parallel compliance": ("mechanism-2:a=0.3,h=0.2", "--shift", "0.05,0,0", "--mass", "2"),
     "analyze grasp": ("box:0.2,0.06,0.06", "--mass", "0.3"),
     "mount compare": ("mount-alt-az", "--elevation", "40", "--azimuths", "4"),

@@ -53,6 +53,7 @@ COMMANDS: dict[str, str] = {
     "parallel assemblies": "linkwright.cli.commands.assemblies",
     "parallel singularities": "linkwright.cli.commands.singularities",
     "parallel design": "linkwright.cli.commands.design",
+    "parallel candidates": "linkwright.cli.commands.candidates",
     "parallel compliance": "linkwright.cli.commands.compliance",
     "mount passes": "linkwright.cli.commands.passes",
     "mount track": "linkwright.cli.commands.track",
