@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from linkwright.base.errors import Error, InputError
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
-from linkwright.lab import Task, pi, sin
+from linkwright.lab import Task, parameter, pi, sin
 from linkwright.lab.config import JointConfig, LabConfig
 from linkwright.lab.estimation import counted_joints
 from linkwright.lab.lab import Lab
@@ -187,6 +187,17 @@ def test_only_joints_that_are_counted_count() -> None:
     assert counted_joints(lab_config("sl-arm")) == lab_config("sl-arm").names
 
 
+class Endless(Task):
+    """In the place of the motion that excites, one that does not end."""
+
+    name = "excite"
+    native = True
+    repeats = parameter(1.0)
+
+    def run(self, t: Any, state: Any, desired: Any) -> None:
+        """Want nothing else."""
+
+
 def test_what_cannot_be_estimated_is_named(tmp_path: Path) -> None:
     """A recording without torques, one that is too short, counts that leave nothing."""
     full = excited()
@@ -204,6 +215,10 @@ def test_what_cannot_be_estimated_is_named(tmp_path: Path) -> None:
         other = replace(described(), links=(Link("base"), Link("l0"), *described().links[2:]))
         with pytest.raises(InputError, match="differ from those of 'arm'"):
             lab.set_model(other)
+    with Lab(config()) as lab:
+        lab.add(Endless)
+        with pytest.raises(Error, match="did not end by itself"):
+            lab.estimate(seconds=10.0)
     with pytest.raises(InputError, match="N_DOFS_EST of 'arm' is 2, and 2 of these are skipped"):
         counted_joints(config(estimated=(2, 2)))
     with Lab("pendulum") as lab, pytest.raises(Error, match="a mechanism of its own"):

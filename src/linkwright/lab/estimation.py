@@ -26,6 +26,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.base.files import write_text
 from linkwright.formats.robot.description import Description
 from linkwright.lab.config import LabConfig
+from linkwright.lab.slot import MEMBER
 from linkwright.recording import Recording, read_recording
 from linkwright.robots.identification.estimation import Estimate
 
@@ -181,7 +182,7 @@ def _excited(lab: Lab, seconds: float) -> Recording:
     period = 10.0
     repeats = max(1, round(seconds / period))
     wanted = [f"{name}_{ending}" for name in lab.config.names for ending in ("th", "load", "u")]
-    before = lab.recorder.settings
+    before, made = lab.recorder.settings, [*lab.recorder.recordings][-1:]
     rate = float(lab.config.rate)  # torques change with each tick; fewer samples would alias them
     lab.recorder.configure(rate=rate, duration=repeats * period + MARGIN, names=wanted)
     try:
@@ -191,8 +192,10 @@ def _excited(lab: Lab, seconds: float) -> Recording:
     finally:
         lab.recorder.configure(rate=before.rate, duration=before.duration, names=list(before.names))
     found = lab.recorder.last
-    if found is None:
-        raise Error("nothing was recorded", remedy="free some memory, or excite for less")
+    if [*lab.recorder.recordings][-1:] == made:
+        raise Error("the recording of the motion is not complete", remedy="excite it once more")
+    if lab.running(MEMBER) or found.times[-1] - found.times[0] < repeats * period:
+        raise Error("the motion that excites did not end by itself", remedy="excite it once more")
     return found
 
 
