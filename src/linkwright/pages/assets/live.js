@@ -1,7 +1,7 @@
 // A run in the page: the module of the model, its memory, and the last minute of what it did.
 const KEPT = 60, SPARE = 2.4e7, CALL = 4000n, PATIENCE = 20; // s of samples, bytes of saved states, steps of a call, ms of a frame
 const DONE = 1, MORE = 2, LOGGED = 7;
-const STOPPED = { 5: "no finite value", 6: "ended by", 8: "no step keeps the error below the tolerance", 9: "the constraints become singular here", 10: "an event happens without end:", 11: "too many steps" };
+const STOPPED = { 5: "no finite value", 6: "ended by", 8: "no step keeps the error below the tolerance", 9: "the constraints come near a singular configuration, where these equations end", 10: "an event happens without end:", 11: "too many steps" };
 
 class LiveRun {
   static async made(told, bytes, size) {
