@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -135,11 +135,13 @@ def test_closure_and_quality_of_random_grasps_are_those_of_hulls_and_programs(se
 def test_two_fingers_on_a_polygon_are_nguyens(seed: int) -> None:
     """They hold it if and only if the line between them is inside both cones."""
     rng = np.random.default_rng(seed)
-    corners = ConvexHull(rng.normal(size=(12, 2)))
-    points = corners.points[corners.vertices]
-    edges = list(zip(points, np.roll(points, -1, axis=0), strict=True))
+    edges = []
+    for _ in range(3):
+        corners = ConvexHull(rng.normal(size=(12, 2)))
+        points = corners.points[corners.vertices]
+        edges.append(list(zip(points, np.roll(points, -1, axis=0), strict=True)))
     mu, held = 0.6, 0
-    for (a, b), (c, d) in combinations(edges, 2):
+    for (a, b), (c, d) in chain.from_iterable(combinations(sides, 2) for sides in edges):
         p, q = (s + rng.uniform(0.1, 0.9) * (e - s) for s, e in ((a, b), (c, d)))
         n, m = (np.array([-(e - s)[1], (e - s)[0]]) for s, e in ((a, b), (c, d)))
         n, m = n / np.linalg.norm(n), m / np.linalg.norm(m)

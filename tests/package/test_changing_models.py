@@ -204,7 +204,7 @@ def test_a_change_after_use_is_a_change(door: Callable[..., Any], tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "name", cases(EDITS, daily=["other_force", "other_value", "rotor", "relation"])
+    "name", cases(EDITS, daily=["other_force", "other_start", "other_value", "rotor", "relation"])
 )
 def test_each_kind_of_change_counts(name: str, tmp_path: Path) -> None:
     used, fresh = Used(), Used()

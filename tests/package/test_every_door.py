@@ -217,8 +217,10 @@ def test_a_session_is_saved_and_restored_near_a_singular_configuration() -> None
     system, settings = lw.System(named(SINGULAR)), RunSettings(UNTIL)
     whole = session_of(system, settings)[0].run()
     first = session_of(system, settings)[0]
-    while first.fallback is not None and not first.fallback.stepwise:
-        first.collect(10)
+    assert first.fallback is not None
+    while not first.fallback.stepwise and first.time < UNTIL:
+        first.collect(1)
+    assert first.fallback.stepwise
     saved = first.snapshot()
     again = session_of(system, settings)[0]
     again.restore(saved)

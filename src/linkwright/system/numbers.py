@@ -8,6 +8,7 @@ computed from it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -152,6 +153,9 @@ def beginnings(
         given = {name: v for name, v in system.initial.items() if name in own}
         if system.equations is None:
             given = {**starts_in_range(m, report), **given}
+        if mechanism is not m:  # a view of it, with starts that may be old
+            mechanism = copy(mechanism)
+            mechanism.initial, mechanism.initial_rules = m.initial, m.initial_rules
         known = {name: v for name, v in system.values.items() if name in {*m.parameters, *m.inputs}}
         all_known = {**m.values, **known}
         start_of = assemble(mechanism, given, all_known, time=time, relations=relations)
