@@ -31,6 +31,19 @@ ROUGH = 0.05
 """Angle that the fastest axis turns by between samples, rad, where none is too slow."""
 SMALL = 0.02
 """Share of the beamwidth by which the target may turn between samples in any case."""
+WIDEST = 0.5
+"""Width of a beam that a mount still points, rad; what is above was meant in degrees."""
+
+
+def checked_beam(beamwidth: float) -> float:
+    """Return a beamwidth in rad that a dish can have."""
+    if not 0 < beamwidth <= WIDEST:
+        turned = f", which is {math.degrees(beamwidth):.3g} deg" if beamwidth > 0 else ""
+        raise InputError(
+            f"the beamwidth is {beamwidth:g} rad{turned}",
+            remedy=f"give one above 0 and up to {WIDEST:g} rad, such as math.radians(0.8)",
+        )
+    return beamwidth
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +104,8 @@ def follow(
     >>> follow("alt-az", serial_axes("alt-az"), low).lost
     0.0
     """
-    return _followed(name, axes, path, _rough(path, speed, beamwidth), speed, beamwidth, rate)
+    rough = _rough(path, speed, checked_beam(beamwidth))
+    return _followed(name, axes, path, rough, speed, beamwidth, rate)
 
 
 def follow_together(
@@ -129,7 +143,7 @@ def follow_together(
     """
     if not dishes:
         raise InputError("there is no dish to follow with", remedy="give one or more")
-    rough = _rough(path, speed, beamwidth)
+    rough = _rough(path, speed, checked_beam(beamwidth))
     for axes in dishes:
         need, q, _ = _asked(axes, rough, speed)
         if need < 0.9 and _within(axes, q):  # this one does it alone
@@ -348,8 +362,9 @@ def compare_mounts(
     >>> row.passes, row.losing, row.error
     (5, 0, 0.0)
     """
-    for what, value in (("speed", speed), ("beamwidth", beamwidth), ("rate", rate)):
+    for what, value in (("speed", speed), ("rate", rate)):
         checked(value, f"the {what}", above=0)
+    checked_beam(beamwidth)
     found: dict[str, list[FollowedPath]] = {name: [] for name in mounts}
     for path in passes:
         rough = _rough(path, speed, beamwidth)

@@ -43,6 +43,7 @@ from linkwright.motion.trajectory import Trajectory, through
 from linkwright.mounts.attitude import AttitudeSensors, SensedMotion, attitude
 from linkwright.mounts.gimbals import GimbalPointing, gimbal_start, on_gimbal
 from linkwright.mounts.inverse_pointing import InversePointing, actuator_rates, start_at
+from linkwright.mounts.keyholes import checked_beam
 from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
 from linkwright.mounts.machines import on_site
 from linkwright.mounts.ships import Ship
@@ -163,10 +164,7 @@ def track_pass(
     """
     if pass_.size != 3:
         raise InputError(f"a pass is a path of 3 numbers, not of {pass_.size}")
-    if not 0 < beamwidth < math.pi / 2:
-        raise InputError(
-            f"a beamwidth of {beamwidth} rad", remedy="give one above 0: math.radians(0.8)"
-        )
+    checked_beam(beamwidth)
     servo = servo or TrackingServo()
     m = on_site(mechanism_of(model), getattr(pass_, "site", None))
     m = _observed(m, pass_, beamwidth, ship)
