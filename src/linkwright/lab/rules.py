@@ -62,8 +62,13 @@ def described(robot: Robot) -> Description:
     """
     from linkwright.formats.robot.from_mechanism import description_of
 
-    source = robot.source
-    return source if isinstance(source, Description) else description_of(source)
+    source, known = robot.source, robot.mechanism.provenance
+    if isinstance(source, Description):
+        return source
+    if known is not None and known.robot is not None:  # a shipped model that is a robot file
+        found: Description = known.robot[0]
+        return found
+    return description_of(source)
 
 
 def not_read(description: Description) -> tuple[str, ...]:

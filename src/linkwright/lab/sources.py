@@ -20,7 +20,7 @@ else:
     sl_folder = Later("linkwright.lab.files.sl_folder")
     lab_reader = Later("linkwright.lab.files.lab_reader")
 
-SHIPPED = ("sl-arm",)
+SHIPPED = ("sl-arm", "humanoid")
 """The names of laboratories that ship."""
 
 LAB_FILE = "lab.toml"
@@ -61,7 +61,7 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
         return robot_lab(source)
     path = path_of(source, "a laboratory")
     if str(path) in SHIPPED:
-        return sl_folder.sl_lab(shipped_folder(str(path)))
+        path = shipped_folder(str(path))
     if is_there(path) and path.is_dir():
         if (path / LAB_FILE).is_file():
             return lab_reader.read_lab(path / LAB_FILE)
