@@ -131,7 +131,8 @@ def simulate_batch(
         seeds=seed,
         numbers=run_ids,
     )
-    for run in (i for i, words in enumerate(found.reasons) if words == SINGULAR):
+    reasons = found.reasons if SINGULAR in found.reasons else ()  # most often in none
+    for run in (i for i, words in enumerate(reasons) if words == SINGULAR):
         mine = made.numbers_of(run)
         alone = system.copy()
         alone.set_initial(mine["start"])

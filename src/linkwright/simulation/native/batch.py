@@ -292,8 +292,11 @@ def run_batch(
 
 def _reasons(machine: Machine | CardBatch) -> tuple[str, ...]:
     """Return why each run ended before its time, in words."""
-    codes = machine.rows_of("why")[:, 0].astype(int).tolist()
-    return tuple(reason_of(machine.phases, code) for code in codes)
+    codes, places = np.unique(machine.rows_of("why")[:, 0].astype(int), return_inverse=True)
+    words = [reason_of(machine.phases, code) for code in codes.tolist()]
+    if len(words) == 1:
+        return tuple(words) * len(places)
+    return tuple(words[place] for place in places.tolist())
 
 
 def reason_of(phases: Phases, code: int) -> str:
