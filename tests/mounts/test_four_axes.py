@@ -14,6 +14,7 @@ from linkwright.motion import Sines
 from linkwright.motion.trajectory import Trajectory, through
 from linkwright.mounts import TrackingServo, mount_axes, track_pass
 from linkwright.mounts.ships import Ship, report_ship
+from tests.seeds import seldom
 
 LEVEL = 76.0  # m above the center of rotation
 ROLL, OMEGA = math.radians(2.0), math.tau / 10.0
@@ -88,6 +89,7 @@ def test_a_passive_gimbal_swings_as_its_inertia_lets_it(stabilizer: str) -> None
     assert found == pytest.approx(expected, rel=0.05)
 
 
+@seldom(daily="test_a_passive_gimbal_swings_as_its_inertia_lets_it")
 def test_flywheels_hold_a_gimbal_better_than_a_pendulum() -> None:
     """In heavy weather: some degrees with a pendulum (to 6, says the thesis), half a degree with
     flywheels."""
