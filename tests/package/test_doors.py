@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import linkwright as lw
+from linkwright.mechanism import mechanism_of
 
 URDF = """<robot name="arm"><link name="base"/><link name="rod"><inertial><origin xyz="0 0 -1"/>
 <mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
@@ -46,6 +47,11 @@ def shown(model: Any) -> None:
     studio.close()
 
 
+def first(model: Any) -> str:
+    """The name of the first coordinate."""
+    return next(iter(mechanism_of(model).coordinates))
+
+
 MODELS: dict[str, Callable[[Path], Any]] = {
     "Mechanism": lambda folder: lw.load("pendulum"),
     "Robot": lambda folder: lw.Robot(robot_file(folder)),
@@ -63,9 +69,11 @@ DOORS: dict[str, Callable[[Any, Path], Any]] = {
     "derive": lambda x, folder: lw.derive(x),
     "energy": lambda x, folder: lw.energy(x),
     "equilibrium": lambda x, folder: lw.equilibrium(x),
+    "fit": lambda x, folder: lw.fit(x, lw.simulate(x, 0.02, step=0.01), [first(x)]),
     "linearize": lambda x, folder: lw.linearize(x),
     "page": lambda x, folder: lw.page(folder / "page.html", x),
     "reactions": lambda x, folder: lw.reactions(x),
+    "sensitivity": lambda x, folder: lw.sensitivity(x, 0.02, of=f"final.{first(x)}", to=[first(x)]),
     "show": lambda x, folder: shown(x),
     "simulate": lambda x, folder: lw.simulate(x, 0.01),
     "simulate_batch": lambda x, folder: lw.simulate_batch(x, 0.01),
