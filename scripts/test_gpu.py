@@ -46,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--report", type=Path, help="write the tables to this file")
     parser.add_argument("--jobs", type=int, default=8, help="processes that compare runs")
-    parser.add_argument("--sweep", type=int, default=0, help="runs of a car that are reduced")
+    parser.add_argument(
+        "--sweep", type=int, default=2_000_000, help="runs of a car that are reduced"
+    )
     parser.add_argument("--models", nargs="*", help="those of which runs are compared")
     parser.add_argument("--runs-only", action="store_true", help="leave kernels out")
     chosen = parser.parse_args(arguments)
