@@ -221,3 +221,89 @@ def test_a_fit_finds_what_a_noisy_recording_was_made_with() -> None:
     assert found[0].residual["phi"] == pytest.approx(noise, rel=0.2)
     low, high = found[0].intervals["L"]
     assert (high - low) / 2 == pytest.approx(1.96 * found[0].deviations["L"], rel=0.02)
+
+
+def recorded(times: Any, columns: dict[str, Any]) -> lw.Recording:
+    """A recording of numbers by name."""
+    from linkwright.recording.recording import Channel
+
+    return lw.Recording(times, [Channel(n) for n in columns], np.stack([*columns.values()], axis=1))
+
+
+def bounced(times: Any, g: float, e: float) -> np.ndarray:
+    """Height and speed of a ball that falls from 1 m, by the closed form of each flight."""
+    rows = []
+    for t in times:
+        s, v = t + np.sqrt(2 / g), np.sqrt(2 * g)
+        while s > 2 * v / g:
+            s, v = s - 2 * v / g, v * e
+        rows.append((v * s - g * s * s / 2, v - g * s))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("count", cases([38, 113, 64], daily=[113]))
+def test_a_fit_meets_samples_beside_jumps_where_they_are(count: int) -> None:
+    """Of recordings whose samples are not those of the run by itself."""
+    b = lw.Block("ball")
+    for name, value in {"g": 9.81, "e": 0.8}.items():
+        b.parameter(name, value)
+    h, v = b.state("h", initial=1.0), b.state("v")
+    b.derivative(h, v)
+    b.derivative(v, "-g")
+    b.event("floor", h, direction=-1, resets={v: "-e*v"})
+    s = lw.System(name="bouncing")
+    s.add(b)
+    times = np.linspace(0, 1.6, count)
+    y = bounced(times, 9.5, 0.75)
+    seen = recorded(times, {"ball.h": y[:, 0], "ball.v": y[:, 1]})
+    for method in ("rk4", "dop853"):
+        found = lw.fit(s, seen, ["ball.g", "ball.e"], method=method).values
+        assert found == pytest.approx({"ball.g": 9.5, "ball.e": 0.75}, rel=1e-9)
+    lost = np.delete(np.arange(count), [5, 6, 20])
+    short = recorded(times[lost], {"ball.h": y[lost, 0]})
+    assert lw.fit(s, short, ["ball.g", "ball.e"]).values == pytest.approx(found, rel=1e-9)
+    times = times + 0.3 * times[1] * np.sin(np.arange(count))
+    uneven = recorded(times, {"ball.v": bounced(times - times[0], 9.5, 0.75)[:, 1]})
+    with pytest.raises(Error, match="'bouncing' jumps, and samples of the recording are not even"):
+        lw.fit(s, uneven, ["ball.g"])
+
+
+def test_each_channel_has_noise_of_its_own_size() -> None:
+    """Two models in one are fitted as each alone, with the deviations of each alone."""
+    rng = np.random.default_rng(4)
+    times = np.cumsum(rng.uniform(0.01, 0.03, 80))  # not evenly apart
+    times -= times[0]
+    both, alone = lw.System(name="both"), {}
+    columns = {}
+    for name, rate, noise in (("fast", 3.0, 0.001), ("slow", 0.7, 0.3)):
+        for s in (both, lw.System(name=name)):
+            b = lw.Block(name)
+            b.parameter("a", 1.1 * rate)
+            b.state("x", "-a*x", initial=1.0)
+            s.add(b)
+        columns[f"{name}.x"] = np.exp(-rate * times) + noise * rng.normal(size=len(times))
+        seen = recorded(times, {f"{name}.x": columns[f"{name}.x"]})
+        alone[f"{name}.a"] = lw.fit(s, seen, [f"{name}.a"])
+    found = lw.fit(both, recorded(times, columns), [*alone])
+    for name, one in alone.items():
+        assert found.values[name] == pytest.approx(one.values[name], rel=1e-7)
+        assert found.deviations[name] == pytest.approx(one.deviations[name], rel=1e-6)
+
+
+def test_a_fit_of_a_sampled_loop_meets_held_channels_at_its_ticks() -> None:
+    b, c = lw.Block("plant"), lw.Block("gain")
+    b.parameter("a", 2.0)
+    u = b.input("u")
+    x = b.state("x", initial=1.0)
+    b.derivative(x, u - b.expr("a*x"))
+    c.output("y", -3 * c.input("x"))
+    s = lw.System(name="loop")
+    plant, gain = s.add(b), s.add(c, rate=10)
+    s.connect(plant.x, gain.x)
+    s.connect(gain.y, plant.u)
+    run = lw.simulate(s, 1.2, parameters={"plant.a": 1.4}, every=2)
+    found = lw.fit(s, run, ["plant.a"], method="dop853")
+    assert found.values["plant.a"] == pytest.approx(1.4, rel=1e-8)
+    off = recorded(run.times * 0.83, {"gain.y": run["gain.y"]})
+    with pytest.raises(Error, match="is held from tick to tick"):
+        lw.fit(s, off, ["plant.a"])

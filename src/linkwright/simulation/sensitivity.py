@@ -17,7 +17,7 @@ from linkwright.base.results import Result
 from linkwright.mechanism import ModelLike
 from linkwright.recording.recording import Recording
 from linkwright.simulation.batches import Given, _each, _typical, starts_freely, starts_of
-from linkwright.simulation.described import timed
+from linkwright.simulation.described import own_times, timed
 from linkwright.simulation.native.batch import Batch, run_batch
 from linkwright.simulation.native.methods import method_named
 from linkwright.simulation.run import Run
@@ -277,7 +277,7 @@ class Fit(Result):
 
     Args:
         values: by name, SI.
-        deviations: standard deviation of each, from what is left and how much it tells.
+        deviations: standard deviation of each, from what is left and how closely that determines it.
         intervals: 95 % confidence of each.
         residual: root of the mean square of what is left, of each channel.
         covariance: of the values.
@@ -321,7 +321,8 @@ def fit(
 ) -> Fit:
     """Return parameters (or starts) with which a model meets a recording best, by Gauss and Newton.
 
-    Each round is one run with its exact derivatives. Channels are weighted by how far they range.
+    Each round is one run with its exact derivatives. Channels are weighted by how far they range,
+    and each has noise of its own size. Where states jump, samples are to be evenly apart.
 
     Args:
         model: a mechanism, a robot, a System, a file or the name of a shipped model.
@@ -346,7 +347,8 @@ def fit(
     if len(times) < 3:
         raise Error("a recording of less than three samples fits everything")
     there = [c.name for c in recording.channels]
-    phases = system_of(model).phases()
+    system = system_of(model)
+    phases = system.phases()
     known = {s.name for s in (*phases.outputs, *phases.x)}
     wanted = [n for n in there if n in known] if channels is None else list(channels)
     for name in wanted:
@@ -356,6 +358,7 @@ def fit(
     if not wanted:
         raise Error("the recording has no channel of the model", remedy="give channels=...")
     settings = settings_of(float(times[-1]), step=step, method=method, every=1)
+    settings, rows = _met(system, phases, times, settings, wanted)
     run = SensitiveRun(model, settings, wanted, to, parameters, initial)
     seen = np.stack([np.asarray(recording[n], dtype=float) for n in wanted], axis=1)
     span = np.ptp(seen, axis=0)
@@ -363,13 +366,15 @@ def fit(
     at = np.array([run.at[n] for n in to])
 
     def looked(at: Array) -> tuple[Array, Array, float]:
-        from scipy.interpolate import CubicSpline
-
         grid, samples, rates, reason = run.run(dict(zip(to, map(float, at), strict=True)))
         if reason or not np.isfinite(rates).all():
             return np.empty(0), np.empty(0), math.inf
-        left = (CubicSpline(grid, samples)(times) - seen) * weights
-        slopes = CubicSpline(grid, rates)(times) * weights[:, None]
+        if rows is None:
+            samples, rates = (_between(system, grid, y, times) for y in (samples, rates))
+        else:
+            samples, rates = samples[rows], rates[rows]
+        left = (samples - seen) * weights
+        slopes = rates * weights[:, None]
         return left.ravel(), slopes.reshape(-1, len(at)), float((left**2).sum())
 
     left, slopes, cost = looked(at)
@@ -398,6 +403,53 @@ def fit(
     return _fitted(to, wanted, at, left, slopes, weights, rounds)
 
 
+def _met(
+    system: System, phases: Phases, times: Array, settings: RunSettings, wanted: Sequence[str]
+) -> tuple[RunSettings, NDArray[np.intp] | None]:
+    """Return settings whose samples fall on those of a recording, and which; None where none do."""
+    jumps = any(e.action for e in phases.event_list)
+    least = float(np.diff(times).min())
+    if least <= 0:
+        raise Error("times of a recording do not increase", remedy="sort it, each time once")
+    apart = float(times[-2]) / round(times[-2] / least)
+    counts = np.round(times / apart)
+    off = np.abs(times - counts * apart) / apart
+    close = 1e-3 if jumps else 1e-6
+    even = off[:-1].max() <= close and counts[-1] <= 20 * len(times)
+    if system.is_continuous:
+        usual = settings.timed(own_times(system.mechanism)).step
+        assert usual is not None
+        alone = settings.chosen.adaptive and settings.step is None
+        parts = 1 if alone else math.ceil(apart / usual * (1 - 1e-9))
+        made = replace(settings, step=apart / parts, every=parts)
+    else:
+        parts = max(1, round(apart / phases.tick_seconds))
+        even = even and abs(apart / (parts * phases.tick_seconds) - 1) * counts[-1] <= close
+        made = replace(settings, every=parts)
+    if even:
+        rows = counts.astype(np.intp)
+        rows[-1] = rows[-2] + 1 if off[-1] > close else rows[-1]
+        return made, rows
+    held = [] if system.is_continuous else sorted({*wanted} - {s.name for s in phases.x})
+    if jumps or held:
+        what = f"{held[0]!r} is held from tick to tick" if held else f"{phases.name!r} jumps"
+        apart_by = "" if system.is_continuous else f" at multiples of {phases.tick_seconds:g} s"
+        raise Error(
+            f"{what}, and samples of the recording are not evenly apart{apart_by}",
+            remedy=f"give a recording with samples evenly apart{apart_by}",
+        )
+    return settings, None
+
+
+def _between(system: System, grid: Array, samples: Array, times: Array) -> Array:
+    """Return samples at other times; where something is sampled, by what is near alone."""
+    from scipy.interpolate import Akima1DInterpolator, CubicSpline
+
+    smooth = CubicSpline if system.is_continuous else Akima1DInterpolator
+    found = smooth(grid, samples, axis=0)(np.clip(times, grid[0], grid[-1]))
+    return np.asarray(found, dtype=float)
+
+
 def _fitted(
     parameters: Sequence[str],
     wanted: Sequence[str],
@@ -412,9 +464,12 @@ def _fitted(
     normal = slopes.T @ slopes
     free = max(left.size - len(at), 1)
     singular = np.linalg.cond(normal) > 1 / np.finfo(float).eps
-    variance = float(left @ left) / free
-    inverse = np.full(normal.shape, np.inf) if singular else np.linalg.inv(normal)
-    covariance = variance * inverse if variance or not singular else inverse
+    inverse = np.full(normal.shape, np.inf)
+    if not singular:
+        inverse = np.asarray(np.linalg.inv(normal), dtype=float)
+    covariance = (
+        inverse if singular else inverse @ _scatter(left, slopes, inverse, wanted) @ inverse
+    )
     deviations = np.sqrt(np.diag(covariance))
     reach = float(student.ppf(0.975, free))
     rows = left.reshape(-1, len(wanted)) / weights
@@ -429,3 +484,14 @@ def _fitted(
         np.asarray(covariance, dtype=float),
         rounds,
     )
+
+
+def _scatter(left: Array, slopes: Array, inverse: Array, wanted: Sequence[str]) -> Array:
+    """Return the covariance of slopes times noise, which each channel has to its own size."""
+    found = np.zeros_like(inverse)
+    for channel in range(len(wanted)):
+        own, moved = left[channel :: len(wanted)], slopes[channel :: len(wanted)]
+        normal = moved.T @ moved
+        free = max(len(own) - float(np.trace(normal @ inverse)), 1.0)
+        found += float(own @ own) / free * normal
+    return found
