@@ -277,7 +277,7 @@ class Fit(Result):
 
     Args:
         values: by name, SI.
-        deviations: standard deviation of each, from what is left and how closely that determines it.
+        deviations: standard deviation of each, from what is left and how closely it determines it.
         intervals: 95 % confidence of each.
         residual: root of the mean square of what is left, of each channel.
         covariance: of the values.
