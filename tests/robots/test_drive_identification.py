@@ -103,6 +103,21 @@ def test_the_friction_curve_is_that_of_the_motor() -> None:
     assert (curve.deviation < 1e-3).all()
 
 
+def test_a_recording_may_be_in_other_units() -> None:
+    """In mA, mV and degrees: the same prediction and the same friction."""
+    found, seen = fitted(), recorded(2)
+    others = {"V": ("mV", 1e3), "A": ("mA", 1e3), "rad": ("deg", np.degrees(1.0))}
+    channels = [replace(c, unit=others[c.unit][0]) for c in seen.channels]
+    sizes = [others[c.unit][1] for c in seen.channels]
+    other = Recording(seen.times, channels, seen.data * sizes)
+    assert found.validated(other).nis == pytest.approx(found.validated(seen).nis, rel=1e-9)
+    curves = [found.friction_curve(x, bins=6).torque for x in (seen, other)]
+    np.testing.assert_allclose(*curves, rtol=1e-9)
+    wrong = Recording(seen.times, [replace(c, unit="m") for c in seen.channels], seen.data)
+    with pytest.raises(lw.Error, match="which is not a unit for V"):
+        found.validated(wrong)
+
+
 def test_a_fit_becomes_an_entry_of_a_catalog() -> None:
     found = fitted()
     like = read_catalog("generic").motor["servo-200w"]

@@ -307,3 +307,16 @@ def test_a_fit_of_a_sampled_loop_meets_held_channels_at_its_ticks() -> None:
     off = recorded(run.times * 0.83, {"gain.y": run["gain.y"]})
     with pytest.raises(Error, match="is held from tick to tick"):
         lw.fit(s, off, ["plant.a"])
+
+
+def test_a_fit_meets_a_recording_in_other_units() -> None:
+    from linkwright.recording.recording import Channel
+
+    run = lw.simulate("pendulum", 1.0, initial={"phi": 0.4}, parameters={"L": 0.8})
+    for unit, size in (("deg", np.degrees(1.0)), ("rev", 0.5 / np.pi), ("?", 1.0)):
+        seen = lw.Recording(run.times, [Channel("phi", unit)], size * run["phi"][:, None])
+        found = lw.fit("pendulum", seen, ["L"], initial={"phi": 0.4})
+        assert found.values["L"] == pytest.approx(0.8, rel=1e-7)
+    seen = lw.Recording(run.times, [Channel("phi", "V")], run["phi"][:, None])
+    with pytest.raises(Error, match="channel 'phi' is in 'V', which is not a unit for rad"):
+        lw.fit("pendulum", seen, ["L"], initial={"phi": 0.4})

@@ -12,31 +12,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra.units import parse_unit
-from linkwright.base.errors import Error, nearest
+from linkwright.base.errors import nearest
 from linkwright.recording import Recording
+from linkwright.recording.in_units import factor
 from linkwright.scene.scene import Scene
 
 Array = NDArray[np.float64]
-
-_ALIASES = {"degree": "deg", "degrees": "deg", "turn": "rev"}
-
-
-def factor(given: str, wanted: str) -> float | None:
-    """Return what a value in one unit is multiplied by for another, or None where nothing fits.
-
-    >>> round(factor("deg", "rad") * 180, 6), factor("mm", "m"), factor("?", "rad")
-    (3.141593, 0.001, 1.0)
-    >>> factor("km", "m"), factor("V", "rad"), factor("counts/turn", "rad")
-    (1000.0, None, None)
-    """
-    if given == wanted or "?" in (given, wanted) or not given or not wanted:
-        return 1.0
-    try:
-        unit, own = (parse_unit(_ALIASES.get(name, name)) for name in (given, wanted))
-    except Error:
-        return None
-    return unit.factor / own.factor if unit.exponents == own.exponents else None
 
 
 def coordinates_in(scene: Scene, recording: Recording) -> tuple[Array | None, tuple[str, ...]]:

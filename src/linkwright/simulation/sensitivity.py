@@ -15,6 +15,7 @@ from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, suggestion
 from linkwright.base.results import Result
 from linkwright.mechanism import ModelLike
+from linkwright.recording.in_units import in_units
 from linkwright.recording.recording import Recording
 from linkwright.simulation.batches import Given, _each, _typical, starts_freely, starts_of
 from linkwright.simulation.described import own_times, timed
@@ -328,7 +329,8 @@ def fit(
         model: a mechanism, a robot, a System, a file or the name of a shipped model.
         recording: channels over time, or a run, from its start on.
         to: names of what is fitted: parameters, or states by where they start.
-        channels: of the recording that are met; by default all that the model has.
+        channels: of the recording that are met; by default all that the model has. Units such as
+            deg are converted.
         step: of the method, s, as for `simulate`.
         method: as for `sensitivity`.
         parameters: values of others, and of where the search begins, SI.
@@ -360,6 +362,8 @@ def fit(
     settings = settings_of(float(times[-1]), step=step, method=method, every=1)
     settings, rows = _met(system, phases, times, settings, wanted)
     run = SensitiveRun(model, settings, wanted, to, parameters, initial)
+    units = {s.name: s.unit for s in (*phases.x, *phases.outputs)}
+    recording = in_units(recording, {n: units[n] for n in wanted})
     seen = np.stack([np.asarray(recording[n], dtype=float) for n in wanted], axis=1)
     span = np.ptp(seen, axis=0)
     weights = 1.0 / np.where(span > 0, span, 1.0)

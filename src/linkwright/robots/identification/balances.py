@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from linkwright.elements.drives import Chain
 from linkwright.recording import Recording
+from linkwright.recording.in_units import in_units
 from linkwright.robots.identification.likelihood import (
     IdentificationError,
     recorded_data,
@@ -53,6 +54,15 @@ def found_channels(recording: Recording, given: Mapping[str, str]) -> dict[str, 
                 code="R650",
             )
     return found
+
+
+_UNITS = {"voltage": "V", "current": "A", "angle": "rad", "load_angle": "rad"}
+
+
+def found_data(recording: Recording, given: Mapping[str, str]) -> tuple[Recording, dict[str, str]]:
+    """Return a recording in V, A and rad, and its channels by what they are."""
+    names = found_channels(recording, given)
+    return in_units(recording, {name: _UNITS[what] for what, name in names.items()}), names
 
 
 class Windows:

@@ -22,7 +22,7 @@ from linkwright.robots.identification.balances import (
     CHANNELS,
     FrictionCurve,
     first_values,
-    found_channels,
+    found_data,
     measured_friction,
 )
 from linkwright.robots.identification.likelihood import (
@@ -109,7 +109,7 @@ class DriveFit(SystemFit):
 
         Where there is no second encoder, losses of gear and load are part of it.
         """
-        names = found_channels(recording, channels or {})
+        recording, names = found_data(recording, channels or {})
         return measured_friction(recording, names, self.chain, bins)
 
     def catalog_entry(
@@ -225,7 +225,7 @@ def fit_drive(
     R650
     """
     given = {"voltage": voltage, "current": current, "angle": angle, "load_angle": load_angle}
-    names = found_channels(recording, given)
+    recording, names = found_data(recording, given)
     rate = recorded_rate(recording)
     recorded_data(recording, list(names.values()))
     parts = chain.parts
@@ -329,7 +329,7 @@ def _samples(
     f: RecordedFilter, recording: Recording, given: Mapping[str, str], ratio: float
 ) -> tuple[Array, Array]:
     """Return the samples of a recording, and the memory of the filter at the first of them."""
-    names = found_channels(recording, given)
+    recording, names = found_data(recording, given)
     rate = float(recorded_rate(recording))
     wanted = [names[k] for k in ("current", "angle", "load_angle", "voltage") if k in names]
     data = recorded_data(recording, wanted)
