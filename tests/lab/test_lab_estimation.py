@@ -15,7 +15,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
 from linkwright.lab import Task, parameter, pi, sin
 from linkwright.lab.config import JointConfig, LabConfig
-from linkwright.lab.estimation import counted_joints
+from linkwright.lab.estimation import _filtered, counted_joints
 from linkwright.lab.lab import Lab
 from linkwright.lab.sources import lab_config
 from linkwright.models.rerun import rerun
@@ -185,6 +185,22 @@ def test_only_joints_that_are_counted_count() -> None:
     assert counted_joints(config()) == JOINTS
     assert counted_joints(config(estimated=(4, 1))) == JOINTS
     assert counted_joints(lab_config("sl-arm")) == lab_config("sl-arm").names
+
+
+def test_recordings_in_other_units_are_those_in_si() -> None:
+    full = instrument(excited())
+    others = {"rad": ("deg", np.degrees(1.0)), "N*m": ("mN*m", 1e3)}
+    channels, data = list(full.channels), full.data.copy()
+    for k, channel in enumerate(channels):
+        if channel.name.endswith(("_th", "_load")):
+            unit, size = others[channel.unit]
+            channels[k], data[:, k] = replace(channel, unit=unit), size * data[:, k]
+    assert not np.allclose(data, full.data)
+    other = Recording(full.times, channels, data)
+    kept, found = (_filtered(config(), x, 10.0) for x in (full, other))
+    for a, b in zip(found.motion, kept.motion, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.tau(found.times), kept.tau(kept.times), rtol=1e-9, atol=1e-9)
 
 
 class Endless(Task):

@@ -346,6 +346,8 @@ def test_any_channel_is_a_stream() -> None:
     ages = np.where(t < 0.02, 1e9, (t - 0.02) % 0.01)
     shown = Recording(t, [Channel("frame.belt.age", "s")], ages[:, None])
     assert stream_of(shown, "belt").times == pytest.approx(np.arange(0.02, 0.1, 0.01), abs=2e-3)
+    thousandths = Recording(t, [Channel("belt.age", "ms")], 1e3 * ages[:, None])
+    assert stream_of(thousandths, "belt").times == pytest.approx(stream_of(shown, "belt").times)
     with pytest.raises(lw.Error, match="no stream 'bel'; did you mean 'belt'"):
         stream_of(shown, "bel")
 

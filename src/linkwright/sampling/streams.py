@@ -18,6 +18,7 @@ from linkwright.base.arguments import worded
 from linkwright.base.errors import InputError, suggestion
 from linkwright.base.results import Result
 from linkwright.recording import Recording
+from linkwright.recording.in_units import in_units
 from linkwright.sampling.answers import Answers, expectations, lyapunov_transform
 from linkwright.sampling.contraction import best_transform, log_norms
 from linkwright.sampling.distributions import Markov, Recorded
@@ -134,7 +135,7 @@ def stream_of(recording: Recording, name: str) -> SampleStream:
 
 
 def _by_age(recording: Recording, name: str, channel: str) -> SampleStream:
-    ages = recording[channel]
+    ages = in_units(recording, {channel: "s"})[channel]
     known = np.isfinite(ages) & (ages < _NEVER)
     times, ages = recording.times[known], ages[known]
     taken = times - ages

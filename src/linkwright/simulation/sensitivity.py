@@ -330,7 +330,7 @@ def fit(
         recording: channels over time, or a run, from its start on.
         to: names of what is fitted: parameters, or states by where they start.
         channels: of the recording that are met; by default all that the model has. Units such as
-            deg are converted.
+            mm are converted.
         step: of the method, s, as for `simulate`.
         method: as for `sensitivity`.
         parameters: values of others, and of where the search begins, SI.

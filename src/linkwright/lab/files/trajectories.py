@@ -92,7 +92,7 @@ def trajectory_of(
     known = tuple(joints)
     where = file or None
     columns = {
-        channel.name: recording.data[:, k] * _factor(channel.unit)
+        channel.name: recording.data[:, k] * si_factor(channel.unit)
         for k, channel in enumerate(recording.channels)
     }
     _refuse_strangers(columns, known, where)
@@ -132,7 +132,7 @@ def trajectory_of(
     return JointTrajectory(rate, MappingProxyType(found))
 
 
-def _factor(unit: str) -> float:
+def si_factor(unit: str) -> float:
     """Return what one of a unit is in SI; others, such as SL's Nm, are taken as SI."""
     try:
         return parse_unit(unit).factor
