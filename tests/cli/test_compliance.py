@@ -39,6 +39,7 @@ def test_a_file_is_the_mechanism_that_it_was_written_from(
     diagonal = np.array([3 * a**2, 3 * a**2, 24 * h**2, a**2 * h**2, a**2 * h**2, a**4 / 2]) / rho
     assert code == 0
     assert told["diagonal"] == pytest.approx(diagonal)
+    assert (told["bases_m"], told["tips_m"]) == (bases, tips)
     assert told["decoupled"] is True
     masses = [2.0] * 3 + [0.02] * 3
     assert told["frequencies_hz"] == pytest.approx(
@@ -78,6 +79,8 @@ def test_curves_are_drawn_and_legs_are_found(
         (["mechanism-1:a=-1"], "a is -1"),
         (["nothing.toml"], "there is no such file"),
         (["mechanism-1", "--shift", "1,2"], "is not three numbers"),
+        (["mechanism-1", "--shift", "1,2,nan"], "is not three numbers"),
+        (["mechanism-1", "--mass", "-2"], "--mass -2 kg is not above 0"),
         (["mechanism-1", "--over", "b=1:2"], "is not a range of a size"),
         (["mechanism-1", "-o", "x.png"], "a picture is that of --over"),
         (["mechanism-1", "--synthesize", "x"], "is not an element of A"),

@@ -149,6 +149,9 @@ def test_one_command_excites_records_estimates_writes_and_swaps(tmp_path: Path) 
         answer = lab.do("estimate seconds=10")
         assert (tmp_path / "LinkParameters.cf").is_file()
         assert answer.data["samples"] > 300
+        first, second = answer.text.splitlines()[:2]
+        assert first.split() == ["parameter", "value", "deviation", "share"]
+        assert second.split()[0] in answer.data["parameters"]
         assert lab.model.links[3].mass is not None
         assert lab.model.links[3].mass.mass == pytest.approx(0.7, rel=0.2)
         with pytest.raises(InputError, match="the file exists already"):
@@ -231,6 +234,8 @@ def test_what_cannot_be_estimated_is_named(tmp_path: Path) -> None:
         other = replace(described(), links=(Link("base"), Link("l0"), *described().links[2:]))
         with pytest.raises(InputError, match="differ from those of 'arm'"):
             lab.set_model(other)
+        with pytest.raises(InputError, match="the motion in s is -3; give a number above 0"):
+            lab.estimate(seconds=-3.0)
     with Lab(config()) as lab:
         lab.add(Endless)
         with pytest.raises(Error, match="did not end by itself"):

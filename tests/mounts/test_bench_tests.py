@@ -42,7 +42,8 @@ def test_the_command_compares_with_what_was_measured(
     assert main([*asked, "--measured", str(file), "-o", str(picture), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["moved"], told["unit"], told["outside"]) == ("tilt", "N*m", 0)
-    assert len(told["places"]) == 7
+    assert told["places_rad"] == pytest.approx(np.radians(np.arange(0, 91, 15)))
+    assert len(told["efforts_n_m"]) == len(told["errors_n_m"]) == 7
     assert picture.stat().st_size > 5000
     file.write_text(f"10,{-HELD * 0.6:.1f}\n60,{-HELD * 0.85:.1f}\n")
     assert main([*asked, "--measured", str(file)]) == 1
@@ -55,7 +56,11 @@ def test_the_command_compares_with_what_was_measured(
         ([*asked[:5], "--move", "tilt=0:90:0"], "has no places"),
         ([*asked[:5], "--move", "tlt=0:90:10"], "did you mean 'tilt'"),
         ([*asked, "--measured", str(file)], "read.csv:2: a measurement is a place and an effort"),
+        ([*asked[:5], "--move", "tilt=0:1e9:1"], "has more than 10000 places"),
         ([*asked, "-o", str(picture)], "--force"),
+        ([*asked, "-o", str(tmp_path), "--force"], "does not name a picture; use .png"),
+        ([*asked, "-o", str(tmp_path / "none" / "a.svg")], "the file cannot be written"),
+        ([*asked[:2], "pendulum", "--move", "phi=0:90:15"], "has no actuator 'phi'; it has none"),
     ):
         assert main(words) == 2, words
         err = capsys.readouterr().err

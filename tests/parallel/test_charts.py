@@ -258,6 +258,9 @@ def test_a_chart_is_written_as_table_and_as_picture(
     np.testing.assert_array_equal(table["condition"], whole["condition"].reshape(-1))
     text = mount.save(tmp_path / "b.svg", of="reach").read_text()
     assert "no solution" in text
+    drawing = mount.plot("transmission")
+    drawing.draw_without_rendering()
+    assert all(ax.get_tightbbox().y1 <= drawing.bbox.y1 for ax in drawing.axes)
     from linkwright.mounts import Orbit, Site
 
     orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)

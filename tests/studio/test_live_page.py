@@ -251,7 +251,7 @@ def test_a_gallery_lists_the_pages_of_models_and_says_which_have_none(
     home = tmp_path / "live"
     assert main(["page", "pendulum", "spacecraft-1", "--gallery", str(home)]) == 0
     printed = capsys.readouterr()
-    assert "1 live pages" in printed.out
+    assert "1 live page\n" in printed.out
     assert "note: spacecraft-1: 'spacecraft-1' cannot run in a page" in printed.err + printed.out
     with opened(home / "index.html", offline=True) as (page, wrong):
         page.click("a")

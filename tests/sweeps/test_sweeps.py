@@ -404,10 +404,13 @@ def test_a_cluster_that_is_not_there_is_said(
 ) -> None:
     import distributed
 
-    def refuse(*_: object, **__: object) -> None:
-        raise TimeoutError("nobody there")
-
-    monkeypatch.setattr(distributed, "Client", refuse)
     write(here, STUDY)
-    assert main(["sweep", "study.toml", "--cluster", "tcp://127.0.0.1:1"]) == 2
-    assert "no Dask scheduler answers at 'tcp://127.0.0.1:1'" in capsys.readouterr().err
+    for error in (TimeoutError("nobody there"), MemoryError("bytes of a web server")):
+
+        def refuse(*_: object, error: Exception = error, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(distributed, "Client", refuse)
+        assert main(["sweep", "study.toml", "--cluster", "tcp://127.0.0.1:1"]) == 2
+        said = capsys.readouterr().err
+        assert f"no Dask scheduler answers at 'tcp://127.0.0.1:1': {error}" in said

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.checks import checked
 from linkwright.base.errors import Error, InputError
 from linkwright.base.files import write_text
 from linkwright.formats.robot.description import Description
@@ -65,6 +66,7 @@ def estimate(
     """
     from linkwright.robots.identification import estimate as estimated, with_estimate
 
+    checked(seconds, "the motion in s", above=0.0)
     target = None if to is None else lab.folder / to
     if target is not None and target.exists() and not replace_file:
         raise InputError("the file exists already", file=target, remedy="choose another name")

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.base.arguments import worded
-from linkwright.base.errors import DomainError, InputError, suggestion
+from linkwright.base.errors import DomainError, InputError, unknown
 from linkwright.base.optional import extra
 from linkwright.base.reprs import one_line
-from linkwright.base.results import Result
+from linkwright.base.results import Result, unit_key
 from linkwright.parallel.error_budgets import ErrorBudget, ErrorSource
 from linkwright.recording.colors import TRACES
 from linkwright.recording.document import typeset
@@ -123,13 +123,14 @@ class BenchTest(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data: places in rad or m, efforts in their unit."""
+        place = "rad" if self.unit == "N*m" else "m"
         return {
             "mount": self.mount,
             "moved": self.moved,
             "unit": self.unit,
-            "places": self.angles.tolist(),
-            "efforts": self.efforts.tolist(),
-            "errors": self.errors.tolist(),
+            unit_key("places", place): self.angles.tolist(),
+            unit_key("efforts", self.unit): self.efforts.tolist(),
+            unit_key("errors", self.unit): self.errors.tolist(),
             "measured": self.measured.tolist(),
             "outside": self.outside,
         }
@@ -189,8 +190,7 @@ def bench_test(
     m, names = robot.mechanism, tuple(robot.actuators)
     for name in (moved, *held):
         if name not in names:
-            remedy = suggestion(name, names, f"there are {', '.join(names)}")
-            raise InputError(f"{m.name!r} has no actuator {name!r}", remedy=remedy)
+            raise unknown("actuator", name, names, owner=repr(m.name))
     missing = [n for n in names if n != moved and n not in held]
     if missing or moved in held:
         words = f"{missing[0]!r} is neither held nor moved" if missing else f"{moved!r} is both"

@@ -34,6 +34,8 @@ _FAR = 20.0  # times the median, from which on values are drawn by their logarit
 _FARTHEST = 1e3  # times the median, where colors end
 _STEPS = 721  # of the line of a pass
 _PATH = "#b91c1c"
+_TITLE: dict[str, Any] = {"loc": "left", "y": 1.0, "pad": 26}
+"""Above the compass of a map, where the layout keeps room for it."""
 _PAPER = {"facecolor": "#ffffff", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
 """Behind labels on a map."""
 
@@ -96,7 +98,9 @@ def figure(chart: Chart, of: str | None, passes: Sequence[DrawnPass] = ()) -> Fi
             draw(drawing, ax, chart, name)
             for one in passes:
                 draw_pass(ax, one, _PATH)
-            ax.set_title(f"{chart.name}: {_label(name, _unit(chart, name))}", loc="left", pad=14)
+            ax.set_title(f"{chart.name}: {_label(name, _unit(chart, name))}", **_TITLE)
+        if is_sky(chart):
+            drawing.draw_without_rendering()  # the second layout knows how high the title is
     return drawing
 
 
@@ -187,7 +191,8 @@ def pass_figure(path: DrawnPass, title: str) -> Figure:
         lowest = float(places(path(np.linspace(0.0, path.duration, _STEPS)))[1].max())
         sky(ax, max(90.0, lowest))
         draw_pass(ax, path, _PATH)
-        ax.set_title(title, loc="left", pad=14)
+        ax.set_title(title, **_TITLE)
+        drawing.draw_without_rendering()
     return drawing
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from linkwright.base.errors import InputError
 from linkwright.base.files import write_text
 from linkwright.base.results import plain
 from linkwright.recording.document import document, heading, paragraph, picture, table, verdict
@@ -42,12 +43,14 @@ def _number(check: Check) -> dict[str, Any]:
 
 def write(folder: Path, told: Figure, found: Reproduction) -> list[Path]:
     """Write the picture, the data and the comparisons of a figure, and return their paths."""
-    from linkwright.recording.plots import styled
+    from linkwright.recording.plots import save_figure, styled
 
+    if folder.exists() and not folder.is_dir():
+        raise InputError("this is a file", file=str(folder), remedy="name a folder")
     folder.mkdir(parents=True, exist_ok=True)
     drawn = folder / f"{told.name}.svg"
     with styled():
-        figure(found).savefig(drawn, metadata={"Date": None})
+        save_figure(drawn, figure(found))
     texts = found.data_files() | {".json": json.dumps(as_data(told, found), indent=2) + "\n"}
     for ending, text in texts.items():
         write_text(folder / f"{told.name}{ending}", text, replace=True)

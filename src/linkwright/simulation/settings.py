@@ -80,7 +80,7 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         if self.method != AUTO:
-            object.__setattr__(self, "method", method_named(self.method).name)
+            object.__setattr__(self, "method", method_named(self.method, AUTO).name)
         if self.until is not None:
             require_end(self.until)
         if self.step is not None:

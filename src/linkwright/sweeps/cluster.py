@@ -32,7 +32,7 @@ def on_cluster(
 
     try:
         client = distributed.Client(address, timeout="10s", set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
+    except (OSError, TimeoutError, ValueError, MemoryError) as error:  # another protocol's bytes
         words = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise Error(
             f"no Dask scheduler answers at {address!r}: {words}",

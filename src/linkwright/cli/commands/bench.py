@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LOCK = "Where another actuator is held, as in arm1='20 deg' (repeatable)."
 MOVE = "The actuator that moves, and its places: arm3=0:120:20, in deg or m."
 MEASURED = "What was measured: a place (deg or m) and an effort in each line (.csv)."
-_MOST = 1_000_000  # characters
+_MOST, _PLACES = 1_000_000, 10_000  # characters, and places of the actuator
 
 
 def command(
@@ -45,8 +45,13 @@ def command(
     """
     from linkwright.mechanism import mechanism_of
     from linkwright.mounts import bench_test
+    from linkwright.recording.plots import ENDINGS, save_figure
     from linkwright.robots import Robot
 
+    if out is not None and out.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"the ending {out.suffix!r} does not name a picture", remedy=f"use {', '.join(ENDINGS)}"
+        )
     refuse_existing(out, force=force)
     opened = open_model(mount, settings, trust=trust)
     m = mechanism_of(opened)
@@ -60,7 +65,7 @@ def command(
     held = read_settings(lock, "--lock", m)
     found = bench_test(Robot(m), held, name, places, measured=points)
     if out is not None:
-        found.plot().savefig(out)
+        save_figure(out, found.plot())
     return CommandResult(
         found, _text(found, unit), files={"picture": out}, code=1 if found.outside else 0
     )
@@ -71,8 +76,10 @@ def _places(span: str, unit: str) -> np.ndarray:
         low, high, step = (amount(part, "--move", unit) for part in span.split(":"))
     except (Error, ValueError):
         raise InputError(f"--move: {span!r} is not FROM:TO:STEP", remedy="as in 0:120:20") from None
-    if not abs(step) > 0 or not 1 <= (high - low) / step <= 10_000:
-        raise InputError(f"--move: {span!r} has no places", remedy="as in 0:120:20")
+    if not abs(step) > 0 or not 1 <= (high - low) / step <= _PLACES:
+        wide = abs(step) > 0 and (high - low) / step > _PLACES
+        wrong = f"has more than {_PLACES} places" if wide else "has no places"
+        raise InputError(f"--move: {span!r} {wrong}", remedy="as in 0:120:20")
     return low + step * np.arange(1 + int((high - low) / step + 1e-9))
 
 

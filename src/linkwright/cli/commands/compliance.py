@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LEGS = "A platform (.toml), or mechanism-1, mechanism-2 or octahedral, as octahedral:a=0.3,h=0.2."
 WISH = "Find legs with this diagonal of A, as x=2.25 or rz=0.1; up to three (repeatable)."
 
+_KEYS = {"bases": "bases_m", "tips": "tips_m", "leg stiffness": "leg_stiffness_newton_per_m"}
+
 
 def command(
     legs: Annotated[str, typer.Argument(metavar="LEGS", help=LEGS)],
@@ -54,10 +56,7 @@ def command(
     given = read_legs(legs)
     found = _synthesized(given, synthesize, seed) if synthesize else None
     platform = given if found is None else found.platform
-    data: dict[str, Any] = {
-        k.replace(" ", "_").replace("leg_stiffness", "leg_stiffness_newton_per_m"): v
-        for k, v in platform.as_dict().items()
-    }
+    data: dict[str, Any] = {_KEYS.get(k, k): v for k, v in platform.as_dict().items()}
     text: list[str | TextTable] = list(_lines(platform))
     code = 0
     if found is not None:
@@ -66,6 +65,8 @@ def command(
         code = 0 if found.reached else 1
     if mass:
         value = amount(_number(mass), "the mass", "kg")
+        if not value > 0:
+            raise InputError(f"--mass {value:g} kg is not above 0", remedy="give a mass")
         waves = platform.frequencies(value, [value * 0.01] * 3)
         data["frequencies_hz"] = (waves / 6.283185307179586).tolist()
         words = ", ".join(f"{x:.4g}" for x in data["frequencies_hz"])
@@ -116,7 +117,7 @@ def _way(text: str) -> Any:
         end = [float(word) for word in text.split(",")]
     except ValueError:
         end = []
-    if len(end) != 3:
+    if len(end) != 3 or not np.isfinite(end).all():
         raise InputError(f"--shift {text!r} is not three numbers", remedy="such as 0.05,0,0")
     poses = np.tile(np.eye(4), (51, 1, 1))
     poses[:, :3, 3] = np.linspace(0, 1, 51)[:, None] * end

@@ -149,8 +149,10 @@ def _gallery(folder: Path, names: list[str] | None, show: bool) -> CommandResult
     notes = [f"note: {words}" for words in without]
     if show:
         notes += _opened(files[0])
-    found = {"page": files[0], "pages": len(files) - 1, "without": without}
-    return CommandResult(found, [f"{files[0]}: {len(files) - 1} live pages"], notes)
+    count = len(files) - 1
+    found = {"page": files[0], "pages": count, "without": without}
+    lines = [f"{files[0]}: {count} live page{'s' * (count != 1)}"]
+    return CommandResult(found, lines, notes)
 
 
 def _opened(page: Path) -> list[str]:

@@ -96,7 +96,7 @@ def estimate(lab: Lab, seconds: float, files: str, to: str) -> Answer:
     found = lab.estimate(given or None, seconds=seconds, to=to)
     left = float(max(found.physical_residuals))
     text = (
-        f"{found.table()}\n{found.samples} states leave at most {left:.3g} N*m of a joint; "
+        f"{found.summary()}\n{found.samples} states leave at most {left:.3g} N*m of a joint; "
         f"written to {to}, and inverse dynamics computes with them"
     )
     data = {"parameters": found.parameters, "residuals": found.physical_residuals.tolist()}

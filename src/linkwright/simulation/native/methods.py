@@ -75,8 +75,8 @@ ALIASES = {"implicit": "rodas4", "rosenbrock": "rodas4"}
 """Other words for methods."""
 
 
-def method_named(name: str) -> Method:
-    """Return a method; a name that is not known is an error.
+def method_named(name: str, *more: str) -> Method:
+    """Return a method; a name that is not known is an error, which names `more` as well.
 
     Example:
         >>> method_named("rk4").order
@@ -85,5 +85,7 @@ def method_named(name: str) -> Method:
     given: object = name
     known = ALIASES.get(name, name) if isinstance(given, str) else ""
     if known not in METHODS:
-        raise Error(f"there is no method {name!r}", remedy=f"choose one of {', '.join(METHODS)}")
+        raise Error(
+            f"there is no method {name!r}", remedy=f"choose one of {', '.join((*METHODS, *more))}"
+        )
     return METHODS[known]

@@ -98,6 +98,7 @@ def require(
         raise InputError(
             f"there is no scheme {scheme!r}", remedy=f"use {' or '.join(SCHEMES)}", code="R213"
         )
+    checked(damping, "the damping", least=0.0, code="R213")
     if model.loops:
         if scheme == "robsim":
             raise InputError(
