@@ -424,3 +424,35 @@ def test_what_cannot_be_is_rejected_in_words(case: int) -> None:
     make, words = BAD[case]
     with pytest.raises(Error, match=words):
         make()
+
+
+def test_a_mechanism_that_changes_changes_the_controller() -> None:
+    """Masses, the field of gravity and limits are those of now, as for a controller made now."""
+    m = lw.Mechanism("stool")
+    m.parameter("M", 5.0)
+    m.parameter("g", 9.81)
+    seat = m.body("seat", joint=lw.Free(quaternion=True), mass="M", inertia=(0.1, 0.2, 0.3))
+    for k, (x, y) in enumerate(((0.3, 0.2), (0.3, -0.2), (-0.3, 0))):
+        m.point(f"foot{k}", seat, (x, y, -0.3))
+    m.body("arm", parent=seat, rotate="y", mass=1.5, com=(0.1, 0, 0.2), inertia=(0.01, 0.01, 0.01))
+    m.gravity(g="g")
+    robot = lw.Robot(m)
+    q, still = robot.neutral, np.zeros(len(robot.speeds))
+
+    def made() -> lw.wholebody.Controller:
+        body = lw.wholebody.Controller(robot, ["foot0", "foot1", "foot2"], friction=0.6)
+        body.posture({"arm": 0.2})
+        return body
+
+    used = made()
+    before = used.solve(q, still)
+    m.set_parameters(M=9.0, g=4.0)
+    m.limit("arm", -0.5, 0.7)
+    found, fresh = used.solve(q, still), made().solve(q, still)
+    np.testing.assert_allclose(found.effort, fresh.effort, rtol=1e-9)
+    for name, force in fresh.forces.items():
+        np.testing.assert_allclose(found.forces[name], force, rtol=1e-9, atol=1e-9)
+    weight = sum(float(f[0, 2]) for f in found.forces.values())
+    lifted = 1.5 * float(found.acceleration[-1]) * -0.1  # of the arm's mass center
+    assert weight == pytest.approx(10.5 * 4.0 + lifted, rel=1e-6)
+    assert abs(float(before.effort[-1] - found.effort[-1])) > 0.1

@@ -111,6 +111,15 @@ class Controller(Block):
         self._speeds = driven_speeds(robot)
         places = {name: k for k, name in enumerate(robot.coordinates)}
         self._coordinates = [places[name] for name in self.joints]
+        self._undriven = np.setdiff1d(np.arange(len(robot.speeds)), self._speeds)
+        self._terms: tuple[Any, Callable[[Array, Array], Terms]] | None = None
+        self._kept_cones: dict[tuple[bool, ...], Cones] = {}
+        self._read()
+
+    def _read(self) -> None:
+        """Take limits and mass of the robot as it is now."""
+        robot = self.robot
+        self._as_read = robot.kept  # another one once the robot has been changed
         limits = np.asarray(robot.effort_limits, dtype=float)[self._speeds]
         self._efforts = np.stack([-limits, limits])
         self._bounds = np.asarray(robot.limits, dtype=float)[self._coordinates]
@@ -118,9 +127,6 @@ class Controller(Block):
         self._bounded = np.isfinite(limits)
         given = zip(self.joints, self._bounded, strict=True)
         self._effort_names = tuple(f"effort of {name}" for name, bounded in given if bounded)
-        self._undriven = np.setdiff1d(np.arange(len(robot.speeds)), self._speeds)
-        self._terms: tuple[Any, Callable[[Array, Array], Terms]] | None = None
-        self._kept_cones: dict[tuple[bool, ...], Cones] = {}
 
     # -- tasks -------------------------------------------------------------------------------------
     def track(
@@ -253,7 +259,10 @@ class Controller(Block):
         return tuple(dict.fromkeys(own))
 
     def _evaluate(self) -> Callable[[Array, Array], Terms]:
-        """Return the function that gives all terms of a state; made anew where tasks were added."""
+        """Return the function that gives all terms of a state; made anew after each change."""
+        if self.robot.kept is not self._as_read:
+            self._read()
+            self._terms = None
         asked = {t.of for t in self.tasks}
         key = (self.frames, tasks.center_of_mass in asked, tasks.SPIN in asked)
         if self._terms is None or self._terms[0] != key:
