@@ -11,6 +11,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.base.errors import Error
+from linkwright.cli import main
 from linkwright.sweeps import sweep as home
 from linkwright.sweeps.plans import Plan, checked
 from linkwright.sweeps.reducing import Reduced, ReducedParts, parsed, reduce_part
@@ -42,7 +43,35 @@ def test_reductions_are_those_of_all_runs_at_once() -> None:
         assert [row["run"] for row in known.worst] == order.tolist()
         assert [row["L"] for row in known.worst] == rows["L"][order].tolist()
         assert [r["value"] for r in known.least] == np.sort(values)[:3].tolist()
-    assert found.table()[1][0] == "phi.final"
+        shown = known.as_result()
+        exact = np.quantile(values, [0.05, 0.5, 0.95], method="lower")
+        assert list(shown["quantiles"]) == ["0.05", "0.5", "0.95"]
+        assert list(shown["quantiles"].values()) == pytest.approx(exact, rel=1.01e-3)
+        assert shown["variance"] == known.variance
+        assert shown["histogram"]["counts"] == counts.tolist()
+    reduced: Any = found.as_dict()["reduced"]
+    assert reduced["phi.max"] == found["phi.max"].as_result()
+    heads, first = found.table()[:2]
+    assert heads[-3:] == ("5 %", "50 %", "95 %")
+    assert first[0] == "phi.final"
+    assert len(first) == len(heads)
+    assert len(lw.sweep("pendulum", 0.1, L=[1.0, 2.0], reduce=["mean"]).table()[0]) == 5
+
+
+def test_the_command_shows_quantiles_and_the_worst_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'model = "pendulum"\nuntil = 0.1\nreduce = ["quantiles", "worst 2"]\n'
+        '[parameters]\nL = [1.0, 2.0, 0.5]\n[channels]\nphi = ["final"]\n'
+    )
+    assert main(["sweep", str(plan), "-o", str(tmp_path / "runs")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[-6:] == ["5", "%", "50", "%", "95", "%"]
+    at = lines.index("phi.final: worst")
+    assert lines[at + 1].split() == ["run", "L", "value"]
+    assert [line.split()[:2] for line in lines[at + 2 : at + 4]] == [["2", "0.5"], ["0", "1"]]
 
 
 def test_values_of_every_size_and_gaps_go_into_the_sketch() -> None:

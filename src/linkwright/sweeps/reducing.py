@@ -33,6 +33,8 @@ KINDS = (
 )
 """How the values of all runs can be reduced."""
 USUAL = ("min", "max", "mean", "variance", "quantiles", "worst 10")
+QUANTILES = (0.05, 0.5, 0.95)
+"""Those that tables and results show."""
 _ACCURACY = 1e-3
 _LOG = math.log((1 + _ACCURACY) / (1 - _ACCURACY))
 _SMALLEST = 1e-100
@@ -191,6 +193,20 @@ class Reduced:
             "least": self.least,
             "kept": list(self.kept),
         }
+
+    def as_result(self) -> dict[str, Any]:
+        """Return what is known as plain data, for people and programs that read results."""
+        own, h = self.as_data(), self.histogram
+        found = {n: own[n] for n in ("count", "missing", "mean", "minimum", "maximum")}
+        found["variance"] = self.variance
+        if self.bins is not None and self.count:
+            found["quantiles"] = {f"{part:g}": self.quantile(part) for part in QUANTILES}
+        if h is not None:
+            found["histogram"] = {
+                "edges": h.edges.tolist(), "counts": h.counts.tolist(),
+                "below": h.below, "above": h.above,
+            }  # fmt: skip
+        return found | {n: own[n] for n in ("worst", "least") if own[n]}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Reduced:

@@ -31,7 +31,7 @@ from linkwright.simulation.described import own_times
 from linkwright.simulation.settings import DEFAULTS
 from linkwright.sweeps.parts import Columns, Job, job_of, known_job, part_of
 from linkwright.sweeps.plans import Plan, checked
-from linkwright.sweeps.reducing import Reduced, ReducedParts
+from linkwright.sweeps.reducing import QUANTILES, Reduced, ReducedParts
 from linkwright.system import System
 from linkwright.version import __version__
 
@@ -81,6 +81,12 @@ class Sweep(Result):
         """How many runs ended early."""
         return self.early if self.reduced else int(np.isfinite(self["stopped"]).sum())
 
+    @property
+    def _parts(self) -> tuple[float, ...]:
+        """Quantiles that a table shows: none where they were not kept."""
+        kept = [r for r in self.reduced.values() if r.count]
+        return QUANTILES if kept and all(r.bins is not None for r in kept) else ()
+
     def as_dict(self) -> dict[str, object]:
         """Return what there is, without its numbers, as plain data."""
         return {
@@ -88,7 +94,9 @@ class Sweep(Result):
             "stopped": self.stopped,
             "folder": None if self.folder is None else str(self.folder),
             "columns": list(self.reduced or self.columns),
-        } | ({"reduced": {n: r.as_data() for n, r in self.reduced.items()}} if self.reduced else {})
+        } | (
+            {"reduced": {n: r.as_result() for n, r in self.reduced.items()}} if self.reduced else {}
+        )
 
     def table(self, most: int = 24) -> list[tuple[str, ...]]:
         """Return heads and rows: mean, deviation, least and greatest of what was kept.
@@ -96,13 +104,15 @@ class Sweep(Result):
         Args:
             most: rows at most.
         """
-        rows: list[tuple[str, ...]] = [("quantity", "mean", "std", "min", "max")]
+        heads = [f"{100 * part:g} %" for part in self._parts]
+        rows: list[tuple[str, ...]] = [("quantity", "mean", "std", "min", "max", *heads)]
         for name in self.plan.columns[:most]:
             if self.reduced:
                 r = self.reduced[name]
                 if r.count:
-                    numbers = (r.mean, r.variance**0.5, r.minimum, r.maximum)
-                    rows.append((name, *(f"{x:.6g}" for x in numbers)))
+                    four = (r.mean, r.variance**0.5, r.minimum, r.maximum)
+                    shown = (*four, *map(r.quantile, self._parts))
+                    rows.append((name, *(f"{x:.6g}" for x in shown)))
                 continue
             good = self[name][np.isfinite(self[name])]
             if len(good):

@@ -96,3 +96,8 @@ def _text(found: Sweep, seconds: float) -> Iterator[str | TextTable]:
         yield f"{found.stopped:,} of them ended early; see the column `stopped`"
     columns, *rows = found.table()
     yield TextTable(columns, rows, numbers=columns[1:])
+    for name, known in found.reduced.items():
+        for word, runs in (("worst", known.worst), ("least", known.least)):
+            if runs:
+                cells = [tuple(f"{x:.6g}" for x in run.values()) for run in runs]
+                yield TextTable(tuple(runs[0]), cells, f"{name}: {word}", tuple(runs[0]))
