@@ -255,7 +255,10 @@ def test_names_that_are_no_laboratory_say_what_there_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["lab", "open", "nope", "-c", "run 1"]) == 2
-    assert "no laboratory or model 'nope'; the laboratory sl-arm ships" in capsys.readouterr().err
+    assert (
+        "no laboratory or model 'nope'; the laboratories sl-arm and humanoid ship"
+        in capsys.readouterr().err
+    )
     assert main(["lab", "open", "puma56", "-c", "run 1"]) == 2
     assert "did you mean 'puma560'?" in capsys.readouterr().err
     (tmp_path / "lab.toml").write_text('format = 1\nrobot = "puma560"\n')

@@ -61,11 +61,11 @@ def test_what_is_learned_is_the_function(kind: str, bar: float) -> None:
 
 
 def test_features_are_ridge_regression_on_all_samples() -> None:
-    model = learned("features", 300)
+    part: Any = learned("features", 300)._learner
     x, y = samples(300)
-    waves = np.sqrt(2 / 120) * np.cos(x / 0.8 @ model._learner.w.T + model._learner.phase)
+    waves = np.sqrt(2 / 120) * np.cos(x / 0.8 @ part.w.T + part.phase)
     wanted = np.linalg.solve(waves.T @ waves + 1e-3 * np.eye(120), waves.T @ y)
-    assert model._learner.b == pytest.approx(wanted, abs=1e-6)
+    assert part.b == pytest.approx(wanted, abs=1e-6)
 
 
 def test_memory_is_weighted_regression_on_the_latest_samples() -> None:
@@ -85,10 +85,11 @@ def test_a_grid_interpolates_as_scipy_does_and_holds_its_edge() -> None:
     from scipy.interpolate import RegularGridInterpolator
 
     model = learned("grid")
+    part: Any = model._learner
     axes = [np.linspace(-1.5, 1.5, 13), np.linspace(-1.5, 1.5, 10)]
     x = np.random.default_rng(2).uniform(-1.5, 1.5, (50, 2))
     assert model.predict(x) == pytest.approx(
-        RegularGridInterpolator(axes, model._learner.table)(x), abs=1e-12
+        RegularGridInterpolator(axes, part.table)(x), abs=1e-12
     )
     assert model.predict([9.0, 0.2]) == pytest.approx(model.predict([1.5, 0.2]))
     whole = Regressor("grid", 2, **{**SETTINGS["grid"], "gain": 1.0})
@@ -136,7 +137,8 @@ def test_fields_grow_narrow_where_the_function_bends() -> None:
     stiff, free = (learned("fields", 2500, scale=0.8, adapt=a) for a in (0.0, 1.0))
     off = [np.sqrt(np.mean((m.predict(x) - wavy(x)) ** 2)) for m in (stiff, free)]
     assert off[1] < 0.75 * off[0]
-    M = free._learner.M
+    part: Any = free._learner
+    M = part.M
     assert np.median(np.linalg.det(np.einsum("kri,krj->kij", M, M))) > 2.0
 
 

@@ -64,6 +64,7 @@ def swing(stabilizer: str) -> tuple[float, float]:
     inertia += v["ballast_mass"] * v["ballast_depth"] ** 2 + v["turret_across"]
     inertia += v["turret_mass"] * v["height"] ** 2 / 4
     inertia += v["antenna_across"] + v["antenna_mass"] * v["height"] ** 2
+    wheel = spin = 0.0
     if stabilizer == "flywheels":
         wheel = v["frame_inertia"] + v["wheel_across"]
         spin = v["wheel_along"] * v["wheel_speed"]

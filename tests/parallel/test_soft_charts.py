@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from tests.seeds import seldom
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mounts" / "stiff.toml"
 TUBE = BeamSection.tube(0.1, 0.005)
-SOFT = {
+SOFT: dict[str, Any] = {
     "links": {"arm1": TUBE, "upper2": TUBE},
     "drives": {"leg1": 1e7, "leg2": 1e7},
     "joints": {"ball2": 1e8},
@@ -37,7 +38,7 @@ SOFT = {
 def test_a_chart_has_the_compliance_of_each_pose() -> None:
     """Forces for unit loads on the platform, against what follows each displacement."""
     m = _spatial_four_bar()
-    soft = {
+    soft: dict[str, Any] = {
         "links": {"crank": TUBE, "rod": TUBE},
         "drives": {"crank": 1e5},
         "joints": {"ball": 1e7},

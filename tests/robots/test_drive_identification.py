@@ -112,7 +112,7 @@ def test_a_recording_may_be_in_other_units() -> None:
     other = Recording(seen.times, channels, seen.data * sizes)
     assert found.validated(other).nis == pytest.approx(found.validated(seen).nis, rel=1e-9)
     curves = [found.friction_curve(x, bins=6).torque for x in (seen, other)]
-    np.testing.assert_allclose(*curves, rtol=1e-9)
+    np.testing.assert_allclose(curves[0], curves[1], rtol=1e-9)
     wrong = Recording(seen.times, [replace(c, unit="m") for c in seen.channels], seen.data)
     with pytest.raises(lw.Error, match="which is not a unit for V"):
         found.validated(wrong)

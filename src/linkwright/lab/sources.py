@@ -81,8 +81,7 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
 
         stem = str(path).partition(":")[0]
         if stem not in MODELS:
-            there = (
-                f"the laboratory {', '.join(SHIPPED)} ships, and `linkwright model list` lists more"
-            )
+            ships = " and ".join(SHIPPED)
+            there = f"the laboratories {ships} ship, and `linkwright model list` lists more"
             raise unknown("laboratory or model", stem, (*SHIPPED, *MODELS), there)
     return robot_lab(Robot(path if is_there(path) else str(path)))

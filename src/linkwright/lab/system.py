@@ -106,7 +106,7 @@ def pulsing(config: LabConfig) -> tuple[str, ...]:
 
     >>> from linkwright.lab.sources import lab_config
     >>> pulsing(lab_config("pendulum"))
-    ('motor', 'task', 'invdyn')
+    ('motor', 'task', 'invdyn', 'invkin')
     """
     there = {"vision": bool(config.vision.blobs), "invkin": bool(config.end_effectors)}
     known = tuple(name for name in SERVOS if there.get(name, True))

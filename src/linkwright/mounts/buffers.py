@@ -49,7 +49,7 @@ class RubberBuffer:
 
     >>> rubber = RubberBuffer(stiffness=1e5, hardens=0.02)
     >>> round(rubber.force(rubber.depth(60.0))), round(1e3 * rubber.depth(60.0), 1)
-    (6180, 25.3)
+    (6788, 25.7)
     """
 
     stiffness: float = 2e5
