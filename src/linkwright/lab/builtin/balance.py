@@ -1,4 +1,4 @@
-"""Balance on what stands: a whole-body controller as a task of every laboratory whose base floats.
+"""Balance and walking: a whole-body controller as tasks of every laboratory whose base floats.
 
 The controller (`linkwright.wholebody.Controller`) finds accelerations and contact forces that obey
 the equations of motion with the feet at rest, inside the cones of friction and the limits of the
@@ -9,34 +9,29 @@ feedback of the motor servo rests.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
 from linkwright.base.errors import InputError, unknown
+from linkwright.formats.robot.from_mechanism import link_name
 from linkwright.lab.tasks import Task, channel, parameter, setting, state
 
 LOW = 0.02
 """m above the lowest vertex up to which others count as feet."""
 
+SETTLING = 0.1
+"""s in which a foot that has landed comes to rest."""
 
-class StandingBalance(Task):
-    """Keeps the mass center above the feet, or takes it elsewhere; height below 0 is a squat."""
 
-    name = "balance"
-    x = parameter(0.0, unit="m", low=-1, high=1, doc="of the mass center from its start")
-    y = parameter(0.0, unit="m", low=-1, high=1, doc="of the mass center from its start")
-    height = parameter(0.0, unit="m", low=-1, high=1, doc="of the mass center from its start")
-    kp = parameter(100.0, unit="1/s^2", low=1, high=1e4, doc="acceleration for an error")
-    quickness = parameter(
-        10.0, unit="1/s", low=0.1, high=100, doc="with which goals are approached"
-    )
+class WholeBody(Task):
+    """The robot of a laboratory with what it stands on, and torques of a whole-body controller."""
+
     contacts = setting("", doc="vertices that stand, with commas; the lowest by default")
     friction = setting(0.5, doc="coefficient of the feet")
     relaxed = channel("1", doc="limits that gave way at a tick")
     error = channel("m", doc="of the mass center")
-    away = state((0.0, 0.0, 0.0))
-    speed = state((0.0, 0.0, 0.0))
 
     def init(self, lab: Any) -> None:
         """Take the robot as it stands."""
@@ -53,11 +48,21 @@ class StandingBalance(Task):
         self.period = config.ratios.get("task", 2) / config.rate
         q, u = self._state(lab.base, lab.state)
         self.feet = self._feet(config, q)
-        self.center = self.robot.center_of_mass(q)
-        self.goal = self.center, np.zeros(3), np.zeros(3)
         self.body = self._controller(q, free.child)
         self.order = [self.body.joints.index(name) for name in config.names]
         self.body.solve(q, u)  # what is derived is there before the first tick
+
+    @abstractmethod
+    def _controller(self, q: Any, trunk: str) -> Any:
+        """Return the controller, for a robot that stands at q with the base `trunk`."""
+
+    def _give(self, t: Any, q: Any, u: Any, state: Any, desired: Any) -> Any:
+        """Give the torques of the controller, with feedback at rest."""
+        found = self.body.solve(q, u, t)
+        self.relaxed = float(len(found.relaxed))
+        desired.q, desired.u, desired.a = state.q, state.u, 0.0
+        desired.uff = found.effort[self.order]
+        return found
 
     def _state(self, base: Any, joints: Any) -> tuple[Any, Any]:
         """Return coordinates and speeds of the robot."""
@@ -84,9 +89,26 @@ class StandingBalance(Task):
         heights = {f: float(self.robot.position(q, f)[2]) for f in config.vertices.values()}
         return [f for f, z in heights.items() if z < min(heights.values()) + LOW]
 
+
+class StandingBalance(WholeBody):
+    """Keeps the mass center above the feet, or takes it elsewhere; height below 0 is a squat."""
+
+    name = "balance"
+    x = parameter(0.0, unit="m", low=-1, high=1, doc="of the mass center from its start")
+    y = parameter(0.0, unit="m", low=-1, high=1, doc="of the mass center from its start")
+    height = parameter(0.0, unit="m", low=-1, high=1, doc="of the mass center from its start")
+    kp = parameter(100.0, unit="1/s^2", low=1, high=1e4, doc="acceleration for an error")
+    quickness = parameter(
+        10.0, unit="1/s", low=0.1, high=100, doc="with which goals are approached"
+    )
+    away = state((0.0, 0.0, 0.0))
+    speed = state((0.0, 0.0, 0.0))
+
     def _controller(self, q: Any, trunk: str) -> Any:
         from linkwright import wholebody
 
+        self.center = self.robot.center_of_mass(q)
+        self.goal = self.center, np.zeros(3), np.zeros(3)
         made = wholebody.Controller(self.robot, self.feet, friction=float(self.friction))
         upright = self.robot.pose(q, trunk)[:3, :3]
         made.track(trunk, orientation=upright, weight=10.0, kp=100.0)
@@ -105,9 +127,68 @@ class StandingBalance(Task):
         place = self.center + way
         miss = place - self.robot.center_of_mass(q)
         self.goal = place, speed.copy(), pull + (self.kp - 100.0) * miss
-        found = self.body.solve(q, u, t)
-        self.error, self.relaxed = float(np.linalg.norm(miss)), float(len(found.relaxed))
-        desired.q, desired.u, desired.a = state.q, state.u, 0.0
-        desired.uff = found.effort[self.order]
+        self.error = float(np.linalg.norm(miss))
+        self._give(t, q, u, state, desired)
         self.speed = speed + self.period * pull
         self.away = way + self.period * self.speed
+
+
+class Walk(WholeBody):
+    """Walks with footsteps that are planned at its start, and stands at their end.
+
+    The plan is a `linkwright.wholebody.gait.Gait`: one foot after the other, the first and the last
+    step half as long. Vertices on one link are one foot.
+    """
+
+    name = "walk"
+    steps = setting(4, doc="how many; the first and the last are half as long")
+    stride = setting(0.2, doc="of a step forward, along the start's x axis of the base, m")
+    sideways = setting(0.0, doc="likewise, along its y axis, m")
+    step_time = setting(0.7, doc="from one step to the next, s")
+    transfer = setting(0.2, doc="the part of it in which all feet stand, s")
+    clearance = setting(0.05, doc="how high feet are lifted, m")
+    rest = setting(1.0, doc="how long it stands before the first and after the last step, s")
+
+    def _controller(self, q: Any, trunk: str) -> Any:
+        from linkwright.wholebody.gait import Gait
+
+        x, y = (float(v) for v in self.robot.pose(q, trunk)[:2, 0])
+        ahead = np.array([x, y]) / max(float(np.hypot(x, y)), 1e-9)
+        far = float(self.stride) * ahead + float(self.sideways) * np.array([-ahead[1], ahead[0]])
+        self.gait = Gait(
+            self.robot,
+            q,
+            self._soles(q),
+            steps=self.steps,
+            stride=far.tolist(),
+            step_time=self.step_time,
+            transfer=self.transfer,
+            clearance=self.clearance,
+            rest=self.rest,
+        )
+        return self.gait.controller(trunk, friction=float(self.friction), settling=SETTLING)
+
+    def _soles(self, q: Any) -> list[Any]:
+        """Return a contact for each link that has vertices on the ground."""
+        from linkwright.wholebody import FlatContact
+
+        links: dict[str, list[str]] = {}
+        for frame in self.feet:
+            links.setdefault(link_name(self.robot.assembled.places[frame][0]), []).append(frame)
+        soles = []
+        for link, frames in links.items():
+            if len(frames) == 1:
+                soles.append(FlatContact(frames[0]))
+                continue
+            pose = self.robot.pose(q, link)
+            points = [(self.robot.position(q, f) - pose[:3, 3]) @ pose[:3, :3] for f in frames]
+            soles.append(FlatContact(link, points=[p.tolist() for p in points]))
+        return soles
+
+    def run(self, t: Any, state: Any, desired: Any) -> None:
+        """Give the torques that follow the plan."""
+        q, u = self._state(state.base, state)
+        miss = self.gait.center(t)[0] - self.robot.center_of_mass(q)
+        self.error = float(np.linalg.norm(miss))
+        self._give(t, q, u, state, desired)
+        desired.done = t >= self.gait.duration
