@@ -36,7 +36,7 @@ MEMBERS = (
     *("robot", "sensors", "base_state", "cart", "cart_desired", "life", "task", "desired"),
     *("invdyn", "invkin", "feed", "motor", "guard", "shown", "shown_cart", "cameras", "vision"),
     *("card", "raw_sensors", "actuators", "misc", "driver"),
-    *("activation", "shown_muscles", *(f"{servo}_pulse" for servo in SERVOS)),
+    *("activation", "shown_muscles", "objects", *(f"{servo}_pulse" for servo in SERVOS)),
 )
 """Names of members of the Systems of laboratories and their robots."""
 

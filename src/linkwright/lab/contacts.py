@@ -16,7 +16,7 @@ from linkwright.elements.surfaces import BoxSurface, EllipsoidSurface, SphereSur
 from linkwright.formats.robot.transforms import euler_rotation
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab.config import LabConfig
-from linkwright.lab.plant import LabMechanism
+from linkwright.lab.plant import LabMechanism, object_body
 
 MODELS = {1: ("stiffness", "damping", "viscous")} | {
     2: ("stiffness", "damping", "tangential", "static", "dynamic")
@@ -24,8 +24,8 @@ MODELS = {1: ("stiffness", "damping", "viscous")} | {
 """Parameters of the contact models, in the order of the files."""
 
 
-def surface_of(thing: SceneObject) -> Surface:
-    """Return the surface of an object.
+def surface_of(thing: SceneObject, body: str | None = None) -> Surface:
+    """Return the surface of an object, which a body carries where it moves.
 
     >>> floor = SceneObject("floor", "cube", (), (0, 0, -1.3), (0, 0, 0), (4, 4, 0.1), 1)
     >>> surface_of(floor).center
@@ -36,13 +36,15 @@ def surface_of(thing: SceneObject) -> Surface:
             f"the object {thing.name!r} has a scale that is not above 0: {thing.scale}",
             remedy="give the lengths of its edges, or its diameters, in m",
         )
-    rows = euler_rotation(thing.rotation)
+    place: dict[str, Any] = {"body": body}
+    if body is None:
+        place |= {"center": thing.position, "rotation": euler_rotation(thing.rotation)}
     if thing.kind == "cube":
-        return BoxSurface(thing.scale, center=thing.position, rotation=rows)
+        return BoxSurface(thing.scale, **place)
     radii = tuple(x / 2 for x in thing.scale)
     if len(set(radii)) == 1:
-        return SphereSurface(radii[0], center=thing.position, rotation=rows)
-    return EllipsoidSurface(radii, center=thing.position, rotation=rows)
+        return SphereSurface(radii[0], **place)
+    return EllipsoidSurface(radii, **place)
 
 
 def law_of(thing: SceneObject) -> dict[str, float]:
@@ -78,18 +80,21 @@ def stands(config: LabConfig) -> bool:
 
 
 def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:
-    """Yield the contacts of a laboratory, named after their objects."""
-    if not config.vertices:
-        return
+    """Yield the contacts of a laboratory, named after their objects.
+
+    Vertices touch each object; the corners of cubes that move touch the others too.
+    """
     for thing in config.objects:
-        if not thing.contact_model:
+        points = [robot.point(frame) for frame in config.vertices.values()]
+        corners = (p for name, own in robot.corners.items() if name != thing.name for p in own)
+        points += corners
+        if not thing.contact_model or not points:
             continue
         numbers: dict[str, Any] = {**law_of(thing)}
-        points = [robot.point(frame) for frame in config.vertices.values()]
         yield Contact(
             robot.mechanism,
             points,
-            surface_of(thing),
+            surface_of(thing, object_body(thing) if thing.mass else None),
             events=False,
             name=thing.name,
             **numbers,

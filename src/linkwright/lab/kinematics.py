@@ -14,6 +14,7 @@ and from where it is seen: with p the vector from the link's origin, p' = w x p,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,7 @@ class LabKinematics:
     @cached_property
     def robot(self) -> LabMechanism:
         """The robot with what its end-effectors carry as parameters."""
-        return plant.lab_mechanism(self.config)
+        return plant.lab_mechanism(replace(self.config, objects=()))
 
     @cached_property
     def tree(self) -> Tree:

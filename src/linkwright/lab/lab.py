@@ -501,6 +501,13 @@ class Lab(Commanded):
         return dict(zip(self.config.vertices, rows, strict=True))
 
     @property
+    def objects(self) -> Mapping[str, Array]:
+        """Places of the objects that move, by name: x, y, z in m and a quaternion."""
+        things = plant.moving(self.config) if self.simulated else ()
+        rows = self.values("objects.x")[0].reshape(-1, 7) if things else ()
+        return {thing.name: row for thing, row in zip(things, rows, strict=True)}
+
+    @property
     def misc(self) -> Mapping[str, float]:
         """Other sensors of a robot by name; a simulation has none."""
         if not self.has("misc.value"):

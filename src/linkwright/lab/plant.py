@@ -12,18 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from linkwright.algebra import Expr, constant
 from linkwright.base.errors import InputError
-from linkwright.blocks import Element
+from linkwright.blocks import Block, Element
 from linkwright.equations.tree import Tree, tree_of
 from linkwright.formats.robot.description import Description, Place
 from linkwright.formats.robot.from_mechanism import link_name
 from linkwright.formats.robot.to_mechanism import Assembled, Places, as_assembled, assembled
-from linkwright.formats.robot.transforms import composed, euler_rotation, plus, rotate
+from linkwright.formats.robot.transforms import (
+    composed,
+    euler_rotation,
+    plus,
+    rotate,
+    rotation_quaternion,
+)
+from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab.config import MEMBERS, SERVOS, EndEffector, LabConfig
 from linkwright.lab.rules import of_joints_alone
-from linkwright.mechanism import Body, Mechanism, Point, Weld
+from linkwright.mechanism import Body, Free, Mechanism, Point, Weld
 from linkwright.mechanism.structure import extensible
 
 HELD = 1e15
@@ -66,6 +74,9 @@ class LabMechanism:
     numbers: Mapping[Expr, float] = field(default_factory=dict)
     # parameters of masses, centers and inertias, where they are not numbers of the equations
     inertial: tuple[str, ...] = ()
+    # of objects that move, by name: what touches other objects
+    corners: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
+    objects: tuple[Expr, ...] = ()  # coordinates of these, place and quaternion
 
     @property
     def mechanism(self) -> Mechanism:
@@ -129,6 +140,7 @@ def member_names(config: LabConfig) -> tuple[str, ...]:
     lives = [f"{name}_{part}" for name in own for part in ("life", "pulse")]
     seen = [f"{effector.name}_seen" for effector in config.end_effectors]
     things = [*(x.name for x in config.muscles), *(x.name for x in config.objects)]
+    things += [object_body(x) for x in moving(config)]
     return (*MEMBERS, *own, *lives, *seen, *things)
 
 
@@ -140,6 +152,58 @@ def _copied(mechanism: Mechanism) -> Mechanism:
         if name not in (body.name, *made.points):
             made.frames.setdefault(name, body.origin)
     return made
+
+
+def moving(config: LabConfig) -> tuple[SceneObject, ...]:
+    """Return the objects that move."""
+    return tuple(thing for thing in config.objects if thing.mass)
+
+
+def object_body(thing: SceneObject) -> str:
+    """Return the name of the body of an object that moves.
+
+    >>> object_body(
+    ...     SceneObject("box", "cube", (), (0, 0, 0), (0, 0, 0), (1, 1, 1), 1, mass=2.0)
+    ... )
+    'box_body'
+    """
+    return f"{thing.name}_body"
+
+
+def _add_objects(config: LabConfig, m: Mechanism) -> None:
+    """Add the objects that move: each a free body of even density."""
+    for thing in moving(config):
+        a, b, c = (x * x for x in thing.scale)
+        part = thing.mass / (12 if thing.kind == "cube" else 20)
+        body = m.body(
+            object_body(thing),
+            joint=Free(quaternion=True),
+            mass=thing.mass,
+            inertia=(part * (b + c), part * (a + c), part * (a + b)),
+        )
+        turn = rotation_quaternion(euler_rotation(thing.rotation))
+        names = [q.name for q in body.coordinates]
+        m.initial.update(zip(names, (*thing.position, *turn), strict=True))
+
+
+def without_objects(config: LabConfig, robot: LabMechanism) -> LabMechanism:
+    """Return the robot of a laboratory without objects that move."""
+    if not moving(config):
+        return robot
+    return lab_mechanism(replace(config, objects=()))
+
+
+def _corners(config: LabConfig, m: Mechanism) -> dict[str, tuple[Point, ...]]:
+    """Return the corners of cubes that move."""
+    found = {}
+    for thing in moving(config):
+        if thing.kind == "cube":
+            body, halves = m.bodies[object_body(thing)], [(-x / 2, x / 2) for x in thing.scale]
+            found[thing.name] = tuple(
+                m.point_of(body, tuple(map(constant, at)), f"{thing.name}_corner_{k}")
+                for k, at in enumerate(product(*halves), 1)
+            )
+    return found
 
 
 def with_ends(config: LabConfig, mechanism: Mechanism) -> Mechanism:
@@ -154,7 +218,7 @@ def with_ends(config: LabConfig, mechanism: Mechanism) -> Mechanism:
     return made
 
 
-def _whole(config: LabConfig, mechanism: Mechanism) -> Assembled:
+def _whole(config: LabConfig, mechanism: Mechanism, believed: bool) -> Assembled:
     """Return the mechanism of a laboratory with what its end-effectors carry."""
     taken = {*GRAVITY, HOLD, *(n for e in config.end_effectors for n in load_names(e.name))}
     for name in (*mechanism.parameters, *mechanism.inputs, *mechanism.coordinates):
@@ -166,6 +230,8 @@ def _whole(config: LabConfig, mechanism: Mechanism) -> Assembled:
     made = as_assembled(_copied(mechanism.with_parts(ranges=())))  # no joint has stops there
     for effector in config.end_effectors:
         _add_load(made.mechanism, made.places, effector)
+    if not believed:
+        _add_objects(config, made.mechanism)
     joints = (replace(x, name=x.coordinates[0].name) for x in made.joints)
     return replace(made, joints=tuple(joints))
 
@@ -197,13 +263,15 @@ def lab_mechanism(config: LabConfig, *, believed: bool = False) -> LabMechanism:
         inertial = tuple(m.parameters)
         for effector in config.end_effectors:
             _add_load(m, places, effector)
+        if not believed:
+            _add_objects(config, m)
         if floats:
             anchor = m.parameter(HOLD, 0.0, unit="kg")
             body = places[given.root if base == "free" else _child_of_root(given)][0]
             m.body("held_base", parent=body, joint=Weld(), mass=anchor, inertia=anchor)
 
     if own is not None and not floats:
-        made = _whole(config, own)
+        made = _whole(config, own, believed)
         numbers = {x: own.values[name] for name, x in own.parameters.items()}
     else:
         numbers = {}
@@ -217,6 +285,9 @@ def lab_mechanism(config: LabConfig, *, believed: bool = False) -> LabMechanism:
             reserved=reserved,
         )
     m = made.mechanism
+    if not believed and moving(config):  # which are pushed by name
+        own_places = {x.name: (m.bodies[object_body(x)], Place()) for x in moving(config)}
+        made = replace(made, places={**own_places, **made.places})
     root = next((joint for joint in made.joints if len(joint.coordinates) == 7), None)
     by_name = {joint.name: joint for joint in made.joints}
     wanted = []
@@ -249,6 +320,10 @@ def lab_mechanism(config: LabConfig, *, believed: bool = False) -> LabMechanism:
         () if root is None else tuple(speed_of[root.body]),
         numbers,
         inertial,
+        {} if believed else _corners(config, m),
+        ()
+        if believed
+        else tuple(q for x in moving(config) for q in m.bodies[object_body(x)].coordinates),
     )
     for effector in config.end_effectors:
         m.defaults(dict(found.load_values(effector)))
@@ -287,6 +362,15 @@ def _child_of_root(description: Description) -> str:
     return next(joint.child for joint in description.joints if joint.kind == "free")
 
 
+class ObjectPlaces(Block):
+    """Where objects that move are, for each x, y, z in m and a quaternion, at ticks."""
+
+    def __init__(self, count: int, name: str = "objects") -> None:
+        super().__init__(name, doc="places of objects")
+        places = self.input_vector("places", 7 * count, doc="of each")
+        self.output_vector("x", list(places), doc="of each")
+
+
 class RobotDrive(Element):
     """The simulated robot: torques in its joints, and what happens.
 
@@ -302,6 +386,8 @@ class RobotDrive(Element):
         self.efforts("tau", robot.joints, [x + y for x, y in zip(u, push, strict=True)])
         self.output_vector("q", list(robot.joints), doc="positions of the joints")
         self.output_vector("v", list(robot.speeds), doc="speeds of the joints")
+        if robot.objects:
+            self.output_vector("objects", list(robot.objects), doc="places and quaternions")
         if robot.base:
             self.output_vector("base", list(robot.base), doc="position and quaternion of the base")
             self.output_vector("base_rate", list(robot.base_speeds), doc="of the base, its axes")

@@ -28,7 +28,15 @@ from linkwright.lab.contacts import contacts, stands
 from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.life import SlotLife, life_of
 from linkwright.lab.muscles import Activation, muscle_of
-from linkwright.lab.plant import GRAVITY, LabMechanism, RobotDrive, lab_mechanism, load_names
+from linkwright.lab.plant import (
+    GRAVITY,
+    LabMechanism,
+    ObjectPlaces,
+    RobotDrive,
+    lab_mechanism,
+    load_names,
+    without_objects,
+)
 from linkwright.lab.pushes import Pushes, Pushing, pushed_bodies
 from linkwright.lab.servos import (
     Desired,
@@ -173,8 +181,9 @@ class _Builder:
             self._add_hardware()
         else:
             self._add_robot()
-        self.cart = self.add(CartesianState(config, self.robot), task)
-        wanted = CartesianState(config, self.robot, vertices=False, name="cart_desired")
+        alone = without_objects(config, self.robot)
+        self.cart = self.add(CartesianState(config, alone), task)
+        wanted = CartesianState(config, alone, vertices=False, name="cart_desired")
         self.cart_desired = self.add(wanted, task)
         self.base = self.add(BaseState(), motor) if self.robot.base else None
         self._add_invdyn()
@@ -220,6 +229,9 @@ class _Builder:
         plant = self.add(RobotDrive(robot))
         for contact in contacts(config, robot):
             self.system.add(contact)
+        if robot.objects:
+            seen = self.add(ObjectPlaces(len(robot.objects) // 7), self.rates["motor"])
+            self.wire((plant.objects, seen.places))
         pushed = pushed_bodies(robot)
         pushing = self.add(Pushing(pushed), self.rates["motor"])
         pushes = self.add(Pushes(robot))

@@ -98,6 +98,10 @@ def _named(config: LabConfig) -> Iterator[LabVariable]:
     for k, vertex in enumerate(config.vertices):
         for i, c in enumerate("xyz"):
             yield LabVariable(f"{vertex}_{c}", "m", f"cart.vertices[{3 * k + i}]")
+    for k, own in enumerate(x for x in config.objects if x.mass):
+        for i, c in enumerate(("x", "y", "z", "q0", "q1", "q2", "q3")):
+            unit = "m" if i < 3 else "1"
+            yield LabVariable(f"{own.name}_{c}", unit, f"objects.x[{7 * k + i}]")
     for thing, k, vertex in touching(config):
         for c in "xyz":
             yield LabVariable(f"{thing}_{vertex}_f{c}", "N", f"{thing}.force{k}_{c}")

@@ -96,6 +96,7 @@ class SceneObject:
     contact_model: int  # number of the contact model; 0 for none
     object_parameters: tuple[float, ...] = ()  # of the object
     contact_parameters: tuple[float, ...] = ()  # of the contact model
+    mass: float = 0.0  # kg, of one that moves freely, which no file of SL has; 0: it stands fast
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright.lab.builtin.balance import StandingBalance, Walk
+from linkwright.lab.builtin.balance import GaitWalk, StandingBalance
 from linkwright.lab.builtin.frames import BlobTracking, goto_cart_task
 from linkwright.lab.builtin.joints import JointStep, NoTask, goto_task
 from linkwright.lab.builtin.trajectories import RecordedMotion
@@ -29,7 +29,7 @@ def builtin_tasks(config: LabConfig) -> dict[str, type[Task]]:
         Excite,
     ]
     if config.base == "floating":
-        tasks += [StandingBalance, Walk]
+        tasks += [StandingBalance, GaitWalk]
     return {task.name: task for task in tasks}
 
 

@@ -133,7 +133,7 @@ class StandingBalance(WholeBody):
         self.away = way + self.period * self.speed
 
 
-class Walk(WholeBody):
+class GaitWalk(WholeBody):
     """Walks with footsteps that are planned at its start, and stands at their end.
 
     The plan is a `linkwright.wholebody.gait.Gait`: one foot after the other, the first and the last

@@ -39,6 +39,7 @@ ObjectTable = table_of(
         (),
     ),
     object_parameters=(_ROW, Amount("?", "one's own numbers"), ()),
+    mass=(float, Amount("kg", "of one that moves freely; one without stands fast", least=0), 0.0),
 )
 LabFile = table_of(
     LabConfig,

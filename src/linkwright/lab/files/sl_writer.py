@@ -254,6 +254,9 @@ def _note(config: LabConfig, left: Leftovers) -> None:
             left.add(what, 0, f"SL has {known}")
     for muscle in config.muscles:
         left.add(f"muscle {muscle.name}", 0, "SL has them in one's own C code")
+    for thing in config.objects:
+        if thing.mass:
+            left.add(f"mass of the object {thing.name}", 0, "objects of SL stand fast")
     if not config.ground:
         left.add("no ground", 0, "SL has no word for it")
     for joint in config.joints:
