@@ -92,11 +92,12 @@ def test_the_humanoid_walks_in_its_laboratory(steps: int, stride: float, sideway
         moved = np.array(list(lab.vertices.values())) - feet
         assert moved == pytest.approx(np.tile(way, (8, 1)), abs=0.02)
         assert highest.min() > 0.03
-        asked = lab.tasks["watched"].asked
-    for _, forces in asked:
+        task = lab.tasks["watched"]
+        assert isinstance(task, Watched)
+    for _, forces in task.asked:
         assert (forces[:, 2] >= -1e-6).all()
         assert (np.hypot(forces[:, 0], forces[:, 1]) <= MU * forces[:, 2] + 1e-3).all()
     # at rest at both ends: the momentum of all forces is that of the weight
-    mean = np.mean([forces.sum(axis=0) for _, forces in asked], axis=0)
+    mean = np.mean([forces.sum(axis=0) for _, forces in task.asked], axis=0)
     weight = 9.81 * robot.mass
     assert mean == pytest.approx([0.0, 0.0, weight], abs=0.02 * weight)
