@@ -511,6 +511,8 @@ def test_the_command_prints_a_table_and_fails_where_a_limit_is_exceeded(
     found = json.loads(capsys.readouterr().out)
     (excess,) = found["joints"][0]["excesses"]
     assert (excess["quantity"], excess["limit"]) == ("speed", 0.5)
+    assert main([*command, "-o", "need.pdf"]) == 2
+    assert "error: need.pdf: a report is a page" in capsys.readouterr().err
     assert main([*command, "--damping", "-1"]) == 2
     assert "the damping is -1; give a number of 0 or more [R213]" in capsys.readouterr().err
     file.write_text("format = 1\n")

@@ -79,7 +79,7 @@ def _refuse_other(path: object, *given: object) -> None:
 
     if not isinstance(path, str | os.PathLike) or path_of(path).suffix.lower() not in _ENDINGS:
         raise InputError(
-            f"{brief(path)}: a report is a page",
+            f"{path if isinstance(path, os.PathLike) else brief(path)}: a report is a page",
             remedy="give a name that ends in .html",
             code="R807",
         )
