@@ -143,10 +143,11 @@ def linear(u: Used, folder: Path) -> Any:
 
 
 def quantities(u: Used, folder: Path) -> Any:
-    """Forward dynamics of a robot that was made before."""
+    """Forward dynamics of a robot that was made before, and where it starts."""
     n, p = len(u.robot.coordinates), len(u.robot.speeds)
     q, v = np.linspace(0.1, 0.3, n), np.linspace(-0.2, 0.2, p)
-    return u.robot.forward_dynamics(q, v, np.zeros(p)).tolist(), u.robot.parameters
+    found = u.robot.forward_dynamics(q, v, np.zeros(p)).tolist()
+    return found, u.robot.parameters, u.robot.neutral.tolist(), u.robot.limits.tolist()
 
 
 def written(u: Used, folder: Path) -> Any:

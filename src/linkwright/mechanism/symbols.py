@@ -236,6 +236,7 @@ def set_initial(m: Mechanism, /, values: Mapping[str, Value] | None = None, **mo
     m.initial_rules.update(rules)
     if rules:
         _follow_rules(m)
+    changed(m)
 
 
 @builder
