@@ -120,6 +120,7 @@ def test_what_is_not_taken_is_listed(capsys: pytest.CaptureFixture[str], tmp_pat
     ("text", "message"),
     [
         ("(add-body b\n :translate 1", "1: the form has no closing parenthesis"),
+        ("\n(defun f (x) x)\n", "there is no form of AUTOSIM in this file that is known here"),
         ("(add-body b)\nstray", "2: 'stray' stands outside of a form"),
         ("\n(add-body b :masss 1)", r"2: \(add-body ...\) has no keyword :masss; it has :parent"),
         ("(add-body b :body-rotation-axes (1 2))\n", "1: b has two rotations; put a massless body"),

@@ -260,7 +260,9 @@ def test_a_chart_is_written_as_table_and_as_picture(
     assert "no solution" in text
     drawing = mount.plot("transmission")
     drawing.draw_without_rendering()
-    assert all(ax.get_tightbbox().y1 <= drawing.bbox.y1 for ax in drawing.axes)
+    boxes = [box for ax in drawing.axes if (box := ax.get_tightbbox()) is not None]
+    assert boxes
+    assert all(box.y1 <= drawing.bbox.y1 for box in boxes)
     from linkwright.mounts import Orbit, Site
 
     orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)

@@ -371,7 +371,11 @@ def test_start_and_stop_choose_the_samples_that_count(
     joint = json.loads(capsys.readouterr().out)["joints"][0]
     exact = lw.sizing.require("ref6", task, step=0.02, begin=0.2, until=0.6)
     assert joint["speed"]["peak"] == pytest.approx(exact.statistic("waist", "speed").peak)
-    for more in (["--begin", "2"], ["--until", "nan"], ["--begin", "0.5", "--until", "0.4"]):
+    wrong = (
+        ["--begin", "2"], ["--until", "nan"], ["--begin", "0.5", "--until", "0.4"],
+        ["--begin", "-1"], ["--until", "1e3"],
+    )  # fmt: skip
+    for more in wrong:
         assert main([*words, *more]) == 2
         said = capsys.readouterr()
         assert "0.02" not in said.out

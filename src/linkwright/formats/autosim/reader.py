@@ -102,6 +102,12 @@ def _read(text: str, file: str, name: str) -> ReadSystem:
         reader = _Reader(file, name, system, reader.orders, positive)
         reader.take(forms)
     reader.finish()
+    if len(reader.ignored) == len(forms):
+        raise InputError(
+            "there is no form of AUTOSIM in this file that is known here",
+            file=file or None,
+            remedy="a system has forms such as (add-body rod :parent-rotation-axis 3)",
+        )
     return ReadSystem(reader.m, tuple(reader.ignored))
 
 

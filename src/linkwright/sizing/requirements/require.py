@@ -126,9 +126,12 @@ def _window(moved: SampledMotion, begin: float | None, until: float | None) -> S
     first = times[0] if begin is None else checked(begin, "the start in s", code="R213")
     last = times[-1] if until is None else checked(until, "the stop in s", code="R213")
     inside = (times >= first - 1e-9) & (times <= last + 1e-9)
-    if inside.sum() < 2:
+    beyond = first < times[0] - 1e-9 or last > times[-1] + 1e-9
+    if beyond or inside.sum() < 2:
         raise InputError(
-            f"there are no two samples between {first:g} and {last:g} s",
+            f"{first:g} to {last:g} s is not within the task"
+            if beyond
+            else f"there are no two samples between {first:g} and {last:g} s",
             remedy=f"the task goes from {times[0]:g} to {times[-1]:g} s",
             code="R213",
         )
