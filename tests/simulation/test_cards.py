@@ -58,7 +58,8 @@ def test_lanes_have_the_bits_of_batches(method: str) -> None:
 @pytest.mark.parametrize("name", cases(NO_FUNCTIONS, daily=["servo-arm", "five-bar"]))
 def test_shipped_models_have_the_bits_of_batches(name: str) -> None:
     phases = system_of(lw.load(name)).phases(None)
-    starts = {phases.x[0].name: phases.x[0].value + 1e-3 * np.arange(3.0)}
+    first = (phases.x or phases.d)[0]
+    starts = {first.name: first.value + 1e-3 * np.arange(3.0)}
     same(phases, "semi-implicit", 0.05, initial=starts)
 
 
