@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-bui
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUNBUFFERED PYTHONWARNINGS
 
 .PHONY: help test-gpu test test-all test-rest test-cold bill times test-random mutants fuzz demo pictures \
-	bench soak conformance lint regenerate clean
+	bench soak conformance lint regenerate docs clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make soak    a laboratory by the clock for an hour (MINUTES=1 for less): ticks, lateness, drift"
 	@echo "make conformance  compare robots with Pinocchio and MuJoCo (minutes)"
+	@echo "make docs    build the site of the documentation under build/docs; dead links are errors"
 	@echo "make lint    lint, format, layers and types only"
 	@echo "make bill    what a change costs: lines, names, commands, test seconds, wheel"
 	@echo "make times   keep what the last tests took as tests/times.json"
@@ -63,10 +64,15 @@ test-cold: $(VENV)/.test
 NEEDS = @sh scripts/need_compiler.sh && sh scripts/need_chromium.sh && sh scripts/need_arm.sh && \
 	sh scripts/need_hamlib.sh
 
-# Types and layers are checked while the tests run, from caches that are kept; they speak at the end.
+# Types, layers and the site are checked while the tests run, from caches that are kept; they speak
+# at the end.
 TYPES = $(BIN)/lint-imports --no-logo && $(BIN)/mypy
-BESIDE = mkdir -p build; ($(TYPES)) > build/types.txt 2>&1 & beside() { \
+SITE = $(BIN)/python -m scripts.book
+BESIDE = mkdir -p build; ($(TYPES) && $(SITE)) > build/types.txt 2>&1 & beside() { \
 	"$$@"; tested=$$?; wait $$!; typed=$$?; cat build/types.txt; [ $$tested$$typed = 00 ]; }; beside
+
+docs: $(VENV)/.test
+	@$(SITE)
 
 bill: $(VENV)/.test
 	@$(BIN)/python -m scripts.bill

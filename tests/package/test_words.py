@@ -91,7 +91,7 @@ def _text(node: ast.AST) -> str:
 
 def hits() -> Iterator[str]:
     """Every place that has a word of the list, with what to write instead."""
-    for page in [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]:
+    for page in [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]:
         if page.name in GENERATED:
             continue
         for line, text in enumerate(_prose(page.read_text("utf-8")).split("\n"), 1):

@@ -1,0 +1,1 @@
+"""The site of the documentation: `make docs` builds it under `build/docs`."""
