@@ -23,7 +23,7 @@ from linkwright.server.cell_system import state_fields
 from linkwright.server.face import EXCITATIONS, LIVES, Command, RefusedError
 from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.recorder import Target
-from tests.seeds import cases, seeds
+from tests.seeds import cases, seeds, seldom
 from tests.support.cells import puma_text
 
 Array = NDArray[np.float64]
@@ -105,6 +105,7 @@ def wander(driver: Driver, kinds: tuple[str, ...], rng: np.random.Generator, cou
             command(driver, arm, kind, rng)
         except RefusedError as refused:
             at_end = refused.name == "range" and kind in ("step", "sine")
+            at_end = at_end or (refused.name == "reach" and kind in ("pose", "belt"))
             if refused.name != "life" and not at_end:  # it is switched off by now
                 raise
         driver.advance(1 + int(rng.choice([0.003, 0.04, 0.2, 0.7]) * driver.cell.rate))
@@ -188,6 +189,12 @@ def test_joints_that_leave_a_moving_frame_keep_their_limits(seed: int, tmp_path:
     was stopped on its way.
     """
     keep_limits("puma", TOOLS, seed, tmp_path / "cell.parquet")
+
+
+@seldom(daily="test_joints_that_leave_a_moving_frame_keep_their_limits")
+def test_joints_that_leave_a_frame_beside_a_singular_pose_keep_their_limits(tmp_path: Path) -> None:
+    """Its solver trembled at a stretched elbow: 2.4 times the speed, 784 times the acceleration."""
+    keep_limits("cell1", TOOLS, 811402764, tmp_path / "cell.parquet")
 
 
 def keep_limits(name: str, kinds: tuple[str, ...], seed: int, file: Path) -> None:

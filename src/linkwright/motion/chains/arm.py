@@ -31,6 +31,7 @@ from linkwright.motion.chains.legs import (
     begun,
     planned,
     remaining_peak,
+    share,
     smooth_room,
     turn_room,
 )
@@ -65,6 +66,7 @@ _LONGEST = 8.0  # times what the tool's limits ask for, that joints may ask for 
 _LEAST_KEPT = 0.2  # share of the path's joints in a turn, below which they do not make up for all
 _SLOWEST = 0.1  # pace at which the way that a frame goes meanwhile is seen ahead at most
 _BRAKED = 0.9  # share of accelerations with which joints that leave a moving frame brake
+_BESIDE = 1e-8  # rad or m beside their way to a goal, that joints may change at an instant
 _PEAK = 0.75
 _CURVED = 0.75  # share of joints' accelerations for which legs of the tool are planned: they bend
 
@@ -189,6 +191,7 @@ class ArmMotion(ChainMotion):
         self.sent = [self.discrete_state(f"sent{k}") for k in range(self.count)]
         self.going = self.discrete_state("going", initial=1.0, doc="share of its pace, of late")
         self.tangents = [self.discrete_state(f"tangent{k}") for k in range(self.count)]
+        self.aside = [self.discrete_state(f"aside{k}") for k in range(self.count)]
 
     def _more(self, leg: str) -> tuple[Expr, ...]:
         kind = self.discrete_state(f"{leg}_kind", initial=1.0)
@@ -235,7 +238,7 @@ class ArmMotion(ChainMotion):
             own = one.way[k]
             flow, slope = found.flow[k], found.slope[k]
             self._ends.append(let(steepest * absolute(way - until * flow)))
-            lanes.q.append(let(base - own * first.left + way * r))
+            lanes.q.append(let(base - own * first.left + way * r + self.aside[k]))
             lanes.flow.append(let(keep * flow))
             lanes.slope.append(let(keep * slope + own * first.rate + way * rate))
             turning = where(self._back, 2 * sigma * rate * (flow + sigma * slope), ZERO)
@@ -356,9 +359,13 @@ class ArmMotion(ChainMotion):
         active = equal(self.barred, 0) & (1 - self._final)
         part = let(minimum(ONE, h * sqrt(2 * _RETURN / worst)) * active)
         back = [let(part * x / h) for x in self._found.step]
+        # so do joints that leave a moving frame, where its path alone does not keep their bounds
+        off = zip(self.aside, self.acceleration, strict=True)
+        farthest = maximum(*(absolute(x) / b for x, b in off), _TINY)
+        home = let(minimum(ONE, h * sqrt(2 * _RETURN / farthest)) / h)
         free = [
-            let(f + h * b / 2 + self._keep * c)
-            for f, b, c in zip(lanes.flow, lanes.second, back, strict=True)
+            let(f + h * b / 2 + self._keep * c - home * d)
+            for f, b, c, d in zip(lanes.flow, lanes.second, back, self.aside, strict=True)
         ]
         least, most = [ZERO], [ONE * 1e9]
         bounds = []
@@ -383,7 +390,10 @@ class ArmMotion(ChainMotion):
             ways.append(way)
             self._excess.append(let((way - whole) / maximum(self._keep, _LEAST_KEPT)))
         self._back_rates = back
-        bent = let(self._held | some(absolute(x) > 0 for x in self._excess))
+        clipped = some(absolute(x) > 0 for x in self._excess)
+        self._apart = let(self._back & (clipped | some(absolute(x) > 0 for x in self.aside)))
+        self._ways = ways
+        bent = let(self._held | clipped | self._apart)
         self._astray = let(self._solving & (bent | (active & (part < 1))))
         held = bent | (part < 1)
         self._off = let(self._solving & active & held)
@@ -500,7 +510,7 @@ class ArmMotion(ChainMotion):
         there = every(e < _ARRIVED for e in self._errors) & (1 - self._off)
         ended = let(ended & (both | there | (1 - self._first)))
         on_path = lanes.calm & (1 - self._astray)
-        return let(where(self._leaving, where(on_path, ended, done), ended))
+        return let(where(self._leaving, where(on_path, ended, done & (1 - self._apart)), ended))
 
     def _advance(
         self, shift: Expr, cleared: Expr, first: Leg, second: Leg, lanes: Lanes, pull: Expr
@@ -515,6 +525,13 @@ class ArmMotion(ChainMotion):
             for x, y, z in zip(second.aim, self._following, second.way, strict=True)
         ]
         later = replace(second, way=tuple(way))
+        # what joints were held to is kept exactly: they may stand beside their way to the goal
+        soon = share(let, second.ramps, second.clock)
+        stays = let(self._apart & (1 - cleared) & (1 - shift))
+        rows = zip(self.aside, lanes.q, self._ways, second.aim, self._following, strict=True)
+        for aside, q, u, aim, x in rows:
+            off = let(q + h * u - x - (aim - x) * soon.r)
+            self.update(aside, where(stays & (absolute(off) > _BESIDE), off, ZERO))
         return super()._advance(shift, cleared, first, later, lanes, pull)
 
     def _carry_on(self, first: Leg, second: Leg, both: Expr) -> None:
