@@ -758,7 +758,7 @@ static void sim_begin(void)
     sim_run.step_size = sim_step;
 #ifdef SIM_LONGEST
     if (sim_step > SIM_LONGEST) {
-        sim_run.step_size = SIM_LONGEST;
+        sim_run.step_size = sim_step/ceil(sim_step/SIM_LONGEST);
     }
 #endif
     sim_run.every = (int64_t)sim_every;

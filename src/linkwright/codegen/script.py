@@ -341,7 +341,9 @@ class Simulation:
         whole = abs(near * tick - self.stop) <= 1e-9 * self.stop
         driver.until = near if whole else math.floor(self.stop / tick) + 1
         driver.end = math.inf if whole else self.stop
-        driver.step_size = min(self.step, model.longest)
+        driver.step_size = self.step
+        if self.step > model.longest:
+            driver.step_size /= math.ceil(self.step / model.longest)
         driver.every, driver.seed = int(self.every), int(self.seed)
         return driver
 

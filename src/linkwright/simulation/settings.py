@@ -154,7 +154,7 @@ class RunSettings:
         return Settings(
             made.chosen,
             ticks,
-            min(phases.tick_seconds if made.step is None else made.step, self.longest(phases)),
+            in_parts(phases.tick_seconds if made.step is None else made.step, self.longest(phases)),
             int(made.every) if phases.output is not None else 0,
             max(made.tolerance, 2.3e-14),
             1e-3 * made.tolerance if made.absolute is None else made.absolute,
@@ -378,3 +378,12 @@ LIVE_CONTACT = replace(LIVE, method="semi-implicit", step=1 / 5760)
 
 ROUGH = replace(DEFAULTS, method="rk4")
 """Of a motion that is only looked at, and takes too long with the defaults."""
+
+
+def in_parts(step: float, longest: float) -> float:
+    """Return a step, or an equal part of it where it may not be as long; samples do not matter.
+
+    >>> in_parts(0.002, 0.0007), in_parts(0.002, float("inf"))
+    (0.0006666666666666666, 0.002)
+    """
+    return step if step <= longest else step / math.ceil(step / longest)
