@@ -175,6 +175,10 @@ def _recorded(*names: str, last: float = 0.0) -> Recording:
         (_recorded("A_th", "CC_th"), "f.traj: the column 'CC_th' is of no joint.*mean 'C'"),
         (_recorded("x", "y"), "no column is the position of a joint; call columns A_th"),
         (_recorded("A_thd"), "A has no positions; add a column A_th"),
+        (
+            Recording([0, 1], [Channel("A_th", "gradian")], [[1], [2]]),
+            "f.traj: channel 'A_th' is in 'gradian', which is not a known unit",
+        ),
         (_recorded("A", last=math.nan), "sample 3 of A_th is not a finite number"),
         (Recording([0, 1, 3], [Channel("A")], np.zeros((3, 1))), "at even times"),
         (Recording([0], [Channel("A")], np.zeros((1, 1))), "at least two samples"),

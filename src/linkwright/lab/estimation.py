@@ -27,9 +27,9 @@ from linkwright.base.errors import Error, InputError
 from linkwright.base.files import write_text
 from linkwright.formats.robot.description import Description
 from linkwright.lab.config import LabConfig
-from linkwright.lab.files.trajectories import si_factor
 from linkwright.lab.slot import MEMBER
 from linkwright.recording import Recording, read_recording
+from linkwright.recording.in_units import si_values
 from linkwright.robots.identification.estimation import Estimate
 
 if TYPE_CHECKING:
@@ -236,10 +236,6 @@ def _in_time(parts: Sequence[_Part], rows: Array, counted: Sequence[int]) -> Arr
     return torques(float(best.x))
 
 
-def _in_si(recording: Recording, name: str) -> Array:
-    return np.asarray(recording[name] * si_factor(recording.channel(name).unit), dtype=float)
-
-
 def _filtered(config: LabConfig, recording: Recording, cutoff: float) -> _Part:
     """Return the states of a recording, filtered and differentiated."""
     from scipy.interpolate import CubicSpline
@@ -265,7 +261,7 @@ def _filtered(config: LabConfig, recording: Recording, cutoff: float) -> _Part:
         )
     sos = butter(ORDER, cutoff / (rate / 2), output="sos")
     raw = {
-        key: np.column_stack([_in_si(recording, f"{n}_{e}") for n in names])
+        key: np.column_stack([si_values(recording, f"{n}_{e}") for n in names])
         for key, e in columns.items()
     }
     smooth = {key: np.asarray(sosfiltfilt(sos, x, axis=0)) for key, x in raw.items()}

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linkwright.algebra.units import parse_unit
-from linkwright.base.errors import Error
+from linkwright.base.errors import Error, InputError
 from linkwright.recording.recording import Recording
 
 _ALIASES = {"degree": "deg", "degrees": "deg", "turn": "rev", "Nm": "N*m"}
@@ -28,6 +31,28 @@ def factor(given: str, wanted: str) -> float | None:
     except Error:
         return None
     return unit.factor / own.factor if unit.exponents == own.exponents else None
+
+
+def si_values(recording: Recording, name: str, file: str | None = None) -> NDArray[np.float64]:
+    """Return a channel in the SI unit of its kind; one without a unit is taken to be in SI.
+
+    >>> from linkwright.recording.recording import Channel
+    >>> si_values(
+    ...     Recording([0], [Channel("tau", "Nm"), Channel("q", "deg")], [[2, 180]]), "tau"
+    ... )
+    array([2.])
+    """
+    unit, values = recording.channel(name).unit, recording[name]
+    if unit in _NONE:
+        return values
+    try:
+        return values * parse_unit(_ALIASES.get(unit, unit)).factor
+    except Error:
+        raise InputError(
+            f"channel {name!r} is in {unit!r}, which is not a known unit",
+            file=file,
+            remedy="record it in SI, or without a unit",
+        ) from None
 
 
 def in_units(recording: Recording, wanted: Mapping[str, str]) -> Recording:

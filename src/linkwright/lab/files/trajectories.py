@@ -18,9 +18,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra.units import parse_unit
 from linkwright.base.errors import InputError, suggestion
 from linkwright.recording.files import read_recording
+from linkwright.recording.in_units import si_values
 from linkwright.recording.recording import Channel, Recording
 
 Array: TypeAlias = NDArray[np.float64]
@@ -91,10 +91,7 @@ def trajectory_of(
     """
     known = tuple(joints)
     where = file or None
-    columns = {
-        channel.name: recording.data[:, k] * si_factor(channel.unit)
-        for k, channel in enumerate(recording.channels)
-    }
+    columns = [channel.name for channel in recording.channels]
     _refuse_strangers(columns, known, where)
     rate = recording.rate
     if rate is None or len(recording) < 2:
@@ -105,7 +102,7 @@ def trajectory_of(
         )
     found: dict[str, JointSamples] = {}
     for name in known:
-        parts = {part: _column(columns, name, ends) for part, ends in PARTS.items()}
+        parts = {part: _column(recording, name, ends, where) for part, ends in PARTS.items()}
         position = parts.pop("q")
         if position is not None:
             found[name] = JointSamples(position, **parts)
@@ -132,16 +129,12 @@ def trajectory_of(
     return JointTrajectory(rate, MappingProxyType(found))
 
 
-def si_factor(unit: str) -> float:
-    """Return what one of a unit is in SI; others, such as SL's Nm, are taken as SI."""
-    try:
-        return parse_unit(unit).factor
-    except InputError:
-        return 1.0
-
-
-def _column(columns: Mapping[str, Array], name: str, ends: tuple[str, ...]) -> Array | None:
-    return next((columns[name + end] for end in ends if name + end in columns), None)
+def _column(
+    recording: Recording, name: str, ends: tuple[str, ...], file: str | None
+) -> Array | None:
+    known = {channel.name for channel in recording.channels}
+    column = next((name + end for end in ends if name + end in known), None)
+    return None if column is None else si_values(recording, column, file)
 
 
 def _refuse_strangers(columns: Iterable[str], known: tuple[str, ...], file: str | None) -> None:
