@@ -13,7 +13,10 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+
+from scripts.book import commands, errors, files, names, renamed, text_models
 
 ROOT = Path(__file__).resolve().parents[2]
 _LINK = re.compile(r"(\]\()(\.\./[^)#\s]+)(?=[)#])")
@@ -22,6 +25,29 @@ _KINDS = {
     "tutorials": ("Tutorials", "Ten minutes each. Every step runs as it stands."),
     "how-to": ("How-to", "One task on each page."),
 }
+
+_REFERENCE = """\
+# Reference
+
+Made from the code, so it is what the code does.
+
+| | |
+|---|---|
+| [Python](python/index.md) | every public name: signature, arguments with units, an example |
+| [Commands](commands/index.md) | every command: arguments, options, examples |
+| [Text models](../text-models.md) | every table and key of a model in TOML |
+| [Files](../files.md) | every key of every other file that people write |
+| [Errors](../errors.md) | every numbered error: why it happens, and what to do |
+| [What was renamed](../migration.md) | old names and new ones |
+| [Glossary](../glossary.md) | the words |
+
+:::{toctree}
+:hidden:
+
+python/index
+commands/index
+:::
+"""
 
 
 def mirrored(root: Path) -> Iterator[tuple[str, bytes]]:
@@ -75,6 +101,21 @@ def _title(page: Path) -> str:
     return page.read_text("utf-8").partition("\n")[0].removeprefix("# ")
 
 
+def made() -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the content of each page that is made of the code."""
+    texts = {
+        "errors.md": errors.page(),
+        "files.md": files.page(files.formats()),
+        "migration.md": renamed.page(),
+        "text-models.md": text_models.page(),
+        "reference/index.md": _REFERENCE,
+        **{f"reference/commands/{name}.md": text for name, text in commands.pages().items()},
+        **{f"reference/python/{name}.md": text for name, text in names.pages().items()},
+    }
+    for name, text in texts.items():
+        yield name, text.encode("utf-8")
+
+
 def mirror(source: Path, files: Iterator[tuple[str, bytes]]) -> None:
     """Bring a folder to hold these files and no others; what is the same is not touched."""
     kept = set()
@@ -93,12 +134,15 @@ def build(root: Path, out: Path, jobs: str) -> int:
     """Build the site; return Sphinx's exit code."""
     from sphinx.cmd.build import main
 
-    source = out.with_name(f"{out.name}-source")
+    source, cache = (out.with_name(f"{out.name}-{part}") for part in ("source", "cache"))
     source.mkdir(parents=True, exist_ok=True)
-    mirror(source, mirrored(root))
+    mirror(source, chain(mirrored(root), made()))
     arguments = ["-q", "-W", "--keep-going", "-j", jobs, "-b", "html"]
-    arguments += ["-d", str(out.with_name(f"{out.name}-cache")), str(source), str(out)]
-    return main(arguments)
+    arguments += ["-d", str(cache), str(source), str(out)]
+    code = main(arguments)
+    if code:  # pages that are read from the cache do not warn again
+        shutil.rmtree(cache, ignore_errors=True)
+    return code
 
 
 if __name__ == "__main__":

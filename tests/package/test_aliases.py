@@ -9,16 +9,12 @@ import warnings
 from contextlib import suppress
 from inspect import signature
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import linkwright as lw
 from linkwright.base.aliases import KEYWORDS, METHODS, NAMES
-from linkwright.cli.migration import page
-
-ROOT = Path(__file__).resolve().parents[2]
 
 _WALK = """
 import warnings
@@ -71,11 +67,6 @@ def test_an_old_room_knows_names_that_have_changed_since() -> None:
         assert attrgetter("linearize")(analysis) is lw.linearize
     with pytest.warns(DeprecationWarning, match=r"linkwright\.LinearModel"):
         assert isinstance(attrgetter("LinearModel")(analysis), type)
-
-
-def test_the_page_is_made_from_the_table() -> None:
-    kept = (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")
-    assert kept == page(), "run: python -m linkwright.cli.migration > docs/migration.md"
 
 
 def test_every_old_keyword_leads_to_the_new_one_and_warns() -> None:

@@ -11,7 +11,7 @@ import pytest
 import linkwright
 from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.cli.error_codes import ERRORS, NOTE, PARTS, explanation, page
+from linkwright.cli.error_codes import ERRORS, NOTE, PARTS, explanation
 
 SOURCE = Path(linkwright.__file__).parent
 NUMBERED: tuple[str, ...] = (
@@ -129,12 +129,6 @@ def test_what_the_note_says_of_numbers_is_true() -> None:
 def test_an_unknown_number_is_an_error_with_a_number() -> None:
     with pytest.raises(InputError, match=r"there is no error 'R9999'.*\[R101\]"):
         explanation("R9999")
-
-
-def test_the_page_is_made_from_the_table() -> None:
-    """Check 3."""
-    kept = Path(__file__).parents[2].joinpath("docs", "errors.md").read_text(encoding="utf-8")
-    assert kept == page(), "run: python -m linkwright.cli.error_codes > docs/errors.md"
 
 
 def test_every_number_is_explained_and_listed(capsys: pytest.CaptureFixture[str]) -> None:

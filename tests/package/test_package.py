@@ -23,6 +23,7 @@ import linkwright
 from linkwright.cli.commands import COMMANDS
 from linkwright.elements.drives.parts import DrivePart
 from linkwright.elements.drives.registry import PARTS
+from scripts.book import commands, names
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES: list[str] = vars(linkwright)["__all__"]  # checkers read stubs, which do without it
@@ -282,11 +283,22 @@ def test_unknown_keywords_are_refused() -> None:
 
 
 def test_every_public_name_and_command_is_in_the_reference() -> None:
-    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    known = public_names()
-    missing = [n for n in known if f"`{n}" not in page and f"`{n.rpartition('.')[2]}" not in page]
-    missing += [name for name in COMMANDS if f"| `linkwright {name}" not in page]
-    assert missing == []
+    """Signature, arguments and example of each callable; usage and options of each command."""
+    text = "\n".join(names.pages().values())
+    assert [n for n in public_names() if n not in names.public()] == []
+    described = set(re.findall(r"\{py:(?:class|function|data)\} (\w+)", text))
+    values = {n for n, value in public_names().items() if not inspect.ismodule(value)}
+    assert {n.rpartition(".")[2] for n in values} == described
+    unheard = [
+        f"{name}: {p.name}"
+        for name, value in front().items()
+        for p in own_signature(value)
+        if f"`{p.name}`" not in text and f" {p.name}" not in text
+    ]
+    assert unheard == []
+    shown = "\n".join(commands.pages().values())
+    assert [name for name in COMMANDS if f"## linkwright {name}\n" not in shown] == []
+    assert shown.count("`--json`") > 30
 
 
 def test_the_glossary_explains_the_words_of_the_field() -> None:

@@ -36,6 +36,7 @@ from linkwright.scene.previews import PreviewOptions
 from linkwright.simulation.native.stored import to_data
 from linkwright.studio.live_system import plant_of
 from linkwright.sweeps.sweep import worker_part
+from scripts.book import text_models
 from tests.elements.test_element_battery import KINDS, system_of
 from tests.seeds import cases
 
@@ -515,8 +516,9 @@ def test_wrong_python_is_refused_with_its_place(old: str, new: str, what: str) -
 
 
 def test_the_systems_on_the_page_are_sound() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "text-models.md").read_text(encoding="utf-8")
-    shown = [t for t in re.findall(r"```toml\n(.*?)```", page, re.S) if "[[member]]" in t]
+    shown = [
+        t for t in re.findall(r"```toml\n(.*?)```", text_models.page(), re.S) if "[[member]]" in t
+    ]
     assert len(shown) == 3
     for text in shown:
         assert check_model(parse_model(text).system()).facts

@@ -1,7 +1,7 @@
 """Old public names and keywords, and what they are called now: one table.
 
 `base.lazy` reads it where a room is asked for a name that it does not have. An old name works for
-one release and warns, once, with the new one. `docs/migration.md` is made from this table.
+one release and warns, once, with the new one. The page *What was renamed* is made from this table.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 The table is `error_codes.toml`. A number is never used for something else. To add one, take the
 next free number of its part, and give it where the error is raised:
 ``raise MotionError(..., code="R201")``.
-
-Running the module prints the page; a test holds `docs/errors.md` to it.
 """
 
 from __future__ import annotations
@@ -20,18 +18,6 @@ NOTE = (
     "where, and what to do."
 )
 """What is numbered: the parts of which a document asks it (ROBSIM, section 2.4.1, and on)."""
-
-_HEAD = f"""\
-# Errors
-
-An error with a number ends in it: `there is no error 'R999'; ... [R101]`.
-`linkwright tools explain R101` prints what stands here, and `linkwright tools explain` the list.
-In Python the number is `error.code`. A number is never used for something else.
-
-{NOTE}
-
-This page is made from the table (`python -m linkwright.cli.error_codes`).
-"""
 
 
 class Explanation(NamedTuple):
@@ -82,29 +68,3 @@ def explanation(code: str) -> Explanation:
             code="R101",
         )
     return found
-
-
-def page() -> str:
-    """Return the page *Errors*.
-
-    >>> page().splitlines()[0]
-    '# Errors'
-    """
-    lines = [_HEAD]
-    for digit, part in PARTS.items():
-        codes = {code: e for code, e in ERRORS.items() if code[1] == digit}
-        if not codes:
-            continue
-        lines += [f"## {part}\n", "| number | error | why | remedy |", "|---|---|---|---|"]
-        lines += [
-            f"| {code} | " + " | ".join(cell.replace("|", "\\|") for cell in e) + " |"
-            for code, e in codes.items()
-        ]
-        lines.append("")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.stdout.write(page())

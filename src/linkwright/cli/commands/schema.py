@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from linkwright.base.errors import InputError, suggestion
 from linkwright.base.lazy import named
 from linkwright.cli.terminal import echo
-
-if TYPE_CHECKING:
-    from linkwright.formats.text.tables import Record
 
 FORMATS = {
     "model": "linkwright.formats.text.schema:ModelFile",
@@ -33,11 +30,6 @@ FORMATS = {
 """Where the table of each format is described, by its name."""
 
 
-def formats() -> dict[str, type[Record]]:
-    """Return the table of each format by its name."""
-    return {name: named(place) for name, place in FORMATS.items()}
-
-
 def command(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help=f"The kind of file: {', '.join(FORMATS)}.")
@@ -54,11 +46,3 @@ def command(
         remedy = suggestion(kind, FORMATS, f"there are {', '.join(FORMATS)}")
         raise InputError(f"no kind of file is called {kind!r}", remedy=remedy)
     echo(json.dumps(named(FORMATS[kind]).model_json_schema(), indent=2))
-
-
-if __name__ == "__main__":
-    import sys
-
-    from linkwright.formats.schema_page import page
-
-    sys.stdout.write(page({name: table for name, table in formats().items() if name != "model"}))

@@ -176,7 +176,7 @@ def _cannot_turn() -> InputError:
 def _refuse(keys: set[str] | frozenset[str], why: str, known: Sequence[str] | None = None) -> None:
     if keys:
         has = "" if known is None else f"it has {', '.join(known) or 'none of its own'}; "
-        raise InputError(f"`{min(keys)}` {why}", remedy=f"{has}see docs/text-models.md")
+        raise InputError(f"`{min(keys)}` {why}", remedy=f"{has}see the page *Text models*")
 
 
 def _tuples(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """The schema of text models: one description from which everything about the format comes.
 
-Reader, writer, defaults, JSON schema and the page `docs/text-models.md` are made from these classes
+Reader, writer, defaults, JSON schema and the page *Text models* are made from these classes
 and their tables (`linkwright.formats.text.tables`). A `ModelFile` is the whole file, a `Component`
 a group of parts that is used several times.
 """

@@ -1,7 +1,4 @@
-"""The page `docs/text-models.md`, made from the schema.
-
-Running the module prints the page; a test holds the file to it.
-"""
+"""The page *Text models*, made from the schema."""
 
 from __future__ import annotations
 
@@ -30,8 +27,6 @@ the `System` where there are members, and `linkwright.write_model(model)` the te
 from which the same equations come. Behind them stands the schema object
 `linkwright.formats.text.schema.ModelFile`; `parse_model(text)` and `model_text(model)` of
 `linkwright.formats.text.files` go between it and the text, and lose only comments.
-
-This page is made from the schema (`python -m linkwright.formats.text.documentation`).
 
 ## Rules
 
@@ -311,9 +306,3 @@ def type_words(kind: Any) -> str:
     return {str: "text", bool: "`true` or `false`", int: "whole number", float: "number"}.get(
         kind, str(kind)
     )
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.stdout.write(page())

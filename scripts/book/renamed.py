@@ -10,17 +10,12 @@ from linkwright.cli.commands import ALIASES, OLD_OPTIONS
 _HEAD = """\
 # What was renamed
 
-Old names work for one release, and warn with the new one. This page is made from the tables that do
-that: `python -m linkwright.cli.migration > docs/migration.md`.
+Old names work in this release, and warn with the new one; the next release drops them.
 """
 
 
 def page() -> str:
-    """Return the page as Markdown.
-
-    >>> print(page().partition(chr(10))[0])
-    # What was renamed
-    """
+    """Return the page as Markdown."""
     public = {f"lw.{old}": f"lw.{new}" for old, new in NAMES.items() if ":" not in new}
     homes = {f"lw.{old}": _home(new) for old, new in NAMES.items() if ":" in new}
     options = {
@@ -49,7 +44,3 @@ def _home(place: str) -> str:
 def _table(title: str, rows: Mapping[str, str]) -> str:
     lines = [f"| `{old}` | `{new}` |" for old, new in sorted(rows.items())]
     return "\n".join([f"## {title}\n", "| before | now |", "|---|---|", *lines, ""])
-
-
-if __name__ == "__main__":
-    print(page(), end="")

@@ -1,4 +1,4 @@
-"""The page `docs/files.md`: every file that people write, made from the records that it is."""
+"""The page *Files*: every file that people write, made from the records that it is."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args, get_origin
 
+from linkwright.base.lazy import named
+from linkwright.cli.commands.schema import FORMATS
 from linkwright.formats.schema import Amount, Key, note_of
-from linkwright.formats.text.documentation import default_words, sentence, type_words
 from linkwright.formats.text.tables import Record
+from scripts.book.text_models import default_words, sentence, type_words
 
 _HEAD = """\
 # Files that people write
@@ -18,18 +20,17 @@ in `"50 ms"` or `"-160 deg"`; a plain one is in the unit that stands here. An un
 of another kind or out of its range is an error with file, line, column and the nearest spelling.
 `linkwright model schema KIND` prints the JSON schema of a kind for editors.
 
-This page is made from the records (`python -m linkwright.cli.commands.schema`); text models have
-[a page of their own](text-models.md).
+[Text models](text-models.md) have a page of their own.
 """
 
 
-def page(formats: Mapping[str, type[Record]]) -> str:
-    """Return the page of some formats, by name.
+def formats() -> dict[str, type[Record]]:
+    """Return the table of each format by its name; text models have their own page."""
+    return {name: named(place) for name, place in FORMATS.items() if name != "model"}
 
-    >>> from linkwright.formats.text.tasks import TaskFile
-    >>> page({"task": TaskFile}).splitlines()[10:13]
-    ['## task', '', 'A task as a file holds it.']
-    """
+
+def page(formats: Mapping[str, type[Record]]) -> str:
+    """Return the page of some formats, by name."""
     lines = [_HEAD]
     for name, whole in formats.items():
         lines += [f"## {name}\n", *_section(whole)]
