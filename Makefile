@@ -104,7 +104,7 @@ demo: $(VENV)/.demo
 
 pictures: $(VENV)/.test
 	@sh scripts/need_chromium.sh
-	$(BIN)/python examples/pictures.py
+	$(BIN)/python -m examples.pictures
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench.run

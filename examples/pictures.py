@@ -14,7 +14,7 @@ import runpy
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -24,6 +24,7 @@ import linkwright as lw
 from linkwright.mounts.passes import Pass
 from linkwright.pages.page import write_page
 from linkwright.scene.motions import open_motion
+from scripts.page_reader import read_along
 
 PUBLISHED = {  # adds and multiplies, uncontrolled arm: Sayers 1990, table 9.6.1
     "numerical Newton–Euler": 1255 + 1627,
@@ -98,6 +99,24 @@ MOVING = (
     Shot("car", 1.0, 0.9, -50),
     Shot("stanford-arm-controlled", 0.3, 0.62, scene_file="work-cell"),
 )
+TUTORIALS = Path(__file__).parent.parent / "docs" / "tutorials"
+PLOTS = {  # a picture that a tutorial makes
+    "tutorial-pendulum": ("pendulum", "swing.png"),
+    "tutorial-robot": ("robot", "move.png"),
+    "tutorial-linkage": ("linkage", "curve.png"),
+    "tutorial-car": ("car", "turn.png"),
+    "tutorial-control": ("control", "balance.png"),
+    "tutorial-drives-run": ("drives", "driven.png"),
+    "tutorial-antenna": ("antenna", "pass.png"),
+    "tutorial-laboratory": ("laboratory", "sine.png"),
+}
+PAGES: dict[str, tuple[str, str, float | None]] = {  # a page that it makes, and when
+    "tutorial-pendulum-page": ("pendulum", "swing.html", 0.0),
+    "tutorial-robot-page": ("robot", "move.html", 0.3),
+    "tutorial-linkage-page": ("linkage", "rocker.html", 0.1),
+    "tutorial-drives": ("drives", "drives.html", None),
+    "tutorial-antenna-page": ("antenna", "pass.html", 0.5),
+}
 INK, SOFT, ACCENT = "#1f2933", "#c3ccd6", "#c8553d"
 BARE = """header, footer, aside, #views, #story, #notes, #chip { display: none !important }"""
 
@@ -119,6 +138,7 @@ def main(wanted: Sequence[str] = ()) -> None:
         _force()
     if asked("contact-map"):
         _contact()
+    _tutorials(asked)
     browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
     if browser is None:
         raise SystemExit("pictures need Chromium; sh scripts/need_chromium.sh says how to get it")
@@ -131,7 +151,38 @@ def main(wanted: Sequence[str] = ()) -> None:
             _motion(running, Path(folder))
         if asked("studio-live"):
             _live(running)
+        for name, (tutorial, made, at) in PAGES.items():
+            if asked(name):
+                _tutorial_page(running, Path(folder), name, tutorial, made, at)
         running.close()
+
+
+def _tutorials(asked: Callable[[str], bool]) -> None:
+    """Keep the pictures that a reader of the tutorials makes."""
+    for name, (tutorial, made) in PLOTS.items():
+        if asked(name):
+            with tempfile.TemporaryDirectory() as folder:
+                read_along(TUTORIALS / f"{tutorial}.md", Path(folder))
+                shutil.copy(next(Path(folder).rglob(made)), FOLDER / f"{name}.png")
+
+
+def _tutorial_page(
+    running: Any, folder: Path, name: str, tutorial: str, made: str, at: float | None
+) -> None:
+    """Photograph a page that a reader of a tutorial makes: a motion at a time, or a report."""
+    home = folder / tutorial
+    if not home.exists():
+        home.mkdir()
+        read_along(TUTORIALS / f"{tutorial}.md", home)
+    page = running.new_page(viewport={"width": 1200, "height": 720}, reduced_motion="reduce")
+    page.goto(next(home.rglob(made)).as_uri() + "#light")
+    if at is not None:
+        page.wait_for_selector("html[data-ready=yes]")
+        _photographed(page, at)
+        page.wait_for_timeout(500)
+        _photographed(page, at)
+    page.screenshot(path=FOLDER / f"{name}.png")
+    page.close()
 
 
 def _chart() -> None:

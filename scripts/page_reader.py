@@ -24,6 +24,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -77,20 +78,21 @@ class Reader:
     page: Path
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     printed: str = ""
-    others: list[subprocess.Popen[str]] = field(default_factory=list)
+    ready: str = " Hz, "
+    others: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def go(self, folder: Path) -> None:
         """Do every step of the page in a folder, and end what was started."""
         columns = os.environ.get("COLUMNS")
         os.environ["COLUMNS"] = "100"
         before = set(sys.modules)
-        sys.path.insert(0, str(folder))
+        sys.path.insert(0, "")  # the folder that the reader is in
         try:
             with contextlib.chdir(folder):
                 for step in steps(self.page):
                     self.do(step)
         finally:
-            sys.path.remove(str(folder))
+            sys.path.remove("")
             for name in set(sys.modules) - before:  # what the page has written, not what it uses
                 if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
                     del sys.modules[name]
@@ -107,11 +109,11 @@ class Reader:
         try:
             if step.more == "skip":
                 return
-            if step.language == "text":
-                self.compare(step.text)
-            elif step.file:
+            if step.file:
                 Path(step.file).parent.mkdir(parents=True, exist_ok=True)
                 Path(step.file).write_text(step.text, encoding="utf-8")
+            elif step.language == "text":
+                self.compare(step.text)
             elif step.language == "python":
                 self.python(step)
             elif step.language == "sh":
@@ -172,19 +174,17 @@ class Reader:
         """Start a command that goes on, and wait for its first line."""
         words = shlex.split(text.splitlines()[1], comments=True)
         command = [sys.executable, "-u", "-m", *words]
-        other = subprocess.Popen(  # noqa: S603
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        said = Path(tempfile.mkstemp(suffix=".log")[1])
+        with said.open("w") as log:
+            other = subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603
         self.others.append(other)
-        assert other.stdout is not None
-        os.set_blocking(other.stdout.fileno(), False)
         end = time.monotonic() + _START
-        self.printed = ""
-        while "\n" not in self.printed:
+        while self.ready not in (text := said.read_text("utf-8")):
             if time.monotonic() > end or other.poll() is not None:
-                raise PageError(f"{words} did not start: {self.printed}")
+                raise PageError(f"{words} did not start: {text}")
             time.sleep(0.1)
-            self.printed += other.stdout.read() or ""
+        self.printed = text
+        said.unlink()
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -215,7 +215,6 @@ def read_along(page: Path, folder: Path) -> float:
 
 
 if __name__ == "__main__":
-    import tempfile
 
     def _main(name: str, folder: str = "") -> None:
         where = Path(folder) if folder else Path(tempfile.mkdtemp())
