@@ -99,16 +99,18 @@ MOVING = (
     Shot("car", 1.0, 0.9, -50),
     Shot("stanford-arm-controlled", 0.3, 0.62, scene_file="work-cell"),
 )
-TUTORIALS = Path(__file__).parent.parent / "docs" / "tutorials"
-PLOTS = {  # a picture that a tutorial makes
-    "tutorial-pendulum": ("pendulum", "swing.png"),
-    "tutorial-robot": ("robot", "move.png"),
-    "tutorial-linkage": ("linkage", "curve.png"),
-    "tutorial-car": ("car", "turn.png"),
-    "tutorial-control": ("control", "balance.png"),
-    "tutorial-drives-run": ("drives", "driven.png"),
-    "tutorial-antenna": ("antenna", "pass.png"),
-    "tutorial-laboratory": ("laboratory", "sine.png"),
+DOCS = Path(__file__).parent.parent / "docs"
+PLOTS = {  # a page, and a picture or a recording that its reader makes
+    "tutorial-pendulum": ("tutorials/pendulum", "swing.png"),
+    "tutorial-robot": ("tutorials/robot", "move.png"),
+    "tutorial-linkage": ("tutorials/linkage", "curve.png"),
+    "tutorial-car": ("tutorials/car", "turn.png"),
+    "tutorial-control": ("tutorials/control", "balance.png"),
+    "tutorial-drives-run": ("tutorials/drives", "driven.png"),
+    "tutorial-antenna": ("tutorials/antenna", "pass.png"),
+    "tutorial-laboratory": ("tutorials/laboratory", "sine.png"),
+    "tutorial-cell": ("tutorials/cell", "day.parquet"),
+    "howto-laboratory": ("how-to/open-your-robot-in-a-laboratory", "sine.png"),
 }
 PAGES: dict[str, tuple[str, str, float | None]] = {  # a page that it makes, and when
     "tutorial-pendulum-page": ("pendulum", "swing.html", 0.0),
@@ -158,12 +160,17 @@ def main(wanted: Sequence[str] = ()) -> None:
 
 
 def _tutorials(asked: Callable[[str], bool]) -> None:
-    """Keep the pictures that a reader of the tutorials makes."""
-    for name, (tutorial, made) in PLOTS.items():
+    """Keep the pictures that readers of tutorials make; of the cell, its recording as a picture."""
+    for name, (page, made) in PLOTS.items():
         if asked(name):
             with tempfile.TemporaryDirectory() as folder:
-                read_along(TUTORIALS / f"{tutorial}.md", Path(folder))
-                shutil.copy(next(Path(folder).rglob(made)), FOLDER / f"{name}.png")
+                read_along(DOCS / f"{page}.md", Path(folder))
+                found = next(Path(folder).rglob(made))
+                if found.suffix == ".parquet":
+                    figure = lw.load(found).plot("arm_sense.pose*", "arm_supervisor.drawn*")
+                    figure.savefig(FOLDER / f"{name}.png")
+                else:
+                    shutil.copy(found, FOLDER / f"{name}.png")
 
 
 def _tutorial_page(
@@ -173,7 +180,7 @@ def _tutorial_page(
     home = folder / tutorial
     if not home.exists():
         home.mkdir()
-        read_along(TUTORIALS / f"{tutorial}.md", home)
+        read_along(DOCS / "tutorials" / f"{tutorial}.md", home)
     page = running.new_page(viewport={"width": 1200, "height": 720}, reduced_motion="reduce")
     page.goto(next(home.rglob(made)).as_uri() + "#light")
     if at is not None:

@@ -1,15 +1,16 @@
 """Run a page of docs as its reader would: every block, in order, in an empty folder.
 
-``python -m scripts.page_reader docs/tutorials/pendulum.md [FOLDER]`` runs one page and says how long it took.
+``python -m scripts.page_reader docs/tutorials/pendulum.md [FOLDER]`` runs one page, and says how
+long it took.
 
 What a block is follows from its fence:
 
-- a block whose first line is a comment with a name, ``# swing.toml`` or ``<!-- arm.urdf -->``, and a
-  block whose fence has a name after its language, is a file that the reader writes;
-- ``python`` with ``>>>`` is compared with what it prints, any other ``python`` without a name is run;
-- ``sh`` holds commands; those of a block that begins with ``# terminal 1`` go on until the page ends;
+- a block whose first line is a comment with a name, ``# swing.toml`` or ``<!-- arm.urdf -->``, and
+  a block whose fence has a name after its language, is a file that the reader writes;
+- ``python`` with ``>>>`` is compared with what it prints; other ``python`` without a name is run;
+- ``sh`` holds commands; one that begins with ``# terminal 1`` goes on until the page ends;
 - ``text`` is what the block before it prints; ``...`` stands for anything;
-- ``sh skip`` and other languages are only read.
+- a fence with ``skip``, and other languages, are only read.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ class Reader:
 
                 return main(rest)
             case _:
-                return subprocess.run(words, check=False).returncode  # noqa: S603
+                return subprocess.run(words, check=False).returncode
         return 0
 
     def open_terminal(self, text: str) -> None:
@@ -176,7 +177,7 @@ class Reader:
         command = [sys.executable, "-u", "-m", *words]
         said = Path(tempfile.mkstemp(suffix=".log")[1])
         with said.open("w") as log:
-            other = subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603
+            other = subprocess.Popen(command, stdout=log, stderr=log)
         self.others.append(other)
         end = time.monotonic() + _START
         while self.ready not in (text := said.read_text("utf-8")):

@@ -1,10 +1,10 @@
 """How hard a page is to read: the grade of Flesch and Kincaid.
 
-``python -m scripts.reading_grade [PAGE ...]`` prints it for pages, or for all tutorials and how-tos.
-It is 0.39 words/sentences + 11.8 syllables/words - 15.59 (Kincaid, Fishburne, Rogers and Chissom
-1975), of prose alone: blocks of code and tables are left out, what stands between backquotes is one
-word of one syllable, a link is its text. A paragraph, a heading and an item of a list end a
-sentence, as a full stop does; a colon does not.
+``python -m scripts.reading_grade [PAGE ...]`` prints it for pages, or for all of both kinds. It is
+0.39 words/sentences + 11.8 syllables/words - 15.59 (Kincaid and others, 1975), of prose alone:
+blocks of code and tables are left out, what stands between backquotes is one word of one syllable,
+a link is its text. A paragraph, a heading and an item of a list end a sentence, as a full stop
+does; a colon does not.
 """
 
 from __future__ import annotations
