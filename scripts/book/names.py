@@ -147,7 +147,9 @@ def _member(name: str, member: Any, names: set[str]) -> Iterator[str]:
 
 def _signature(value: Callable[..., object], method: bool = False) -> str:
     """Return the signature as it is typed, without what Python made of defaults."""
-    if inspect.isclass(value) and (issubclass(value, Enum) or getattr(value, "_is_protocol", False)):
+    if inspect.isclass(value) and (
+        issubclass(value, Enum) or getattr(value, "_is_protocol", False)
+    ):
         return ""
     try:
         given = inspect.signature(value)
