@@ -138,7 +138,7 @@ $(VENV)/.core: $(VENV)/.build $(PINS)
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.build $(PINS)
-	@$(INSTALL) --editable '.[plot,recording,studio]'
+	@$(INSTALL) --editable '.[plot,studio]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.test: $(VENV)/.build $(PINS)

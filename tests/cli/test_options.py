@@ -129,6 +129,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "mount strength": ("mount-3-rotary", "--tube", "arm=0.1,0.005", "--azimuths", "2"),
     "mount move": ("mount-2-rotary", str(MOUNTS / "orbit.toml")),
     "tools info": ("puma560",),
+    "tools doctor": (),
     "tools explain": ("R101",),
     "tools reproduce": ("server-a4-cost",),
     "analyze require": ("puma560", "go.toml", "--step", "0.05"),

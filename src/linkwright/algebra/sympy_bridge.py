@@ -57,7 +57,7 @@ def to_sympy(value: Any, names: Mapping[str, Any] | None = None) -> Any:
     >>> to_sympy(a**2 * sin(q1) / 3)
     a**2*sin(q1)/3
     """
-    sympy = extra("sympy", "sympy")
+    sympy = extra("sympy", "analysis")
     if isinstance(value, Sequence) and not isinstance(value, str):
         rows = [list(r) if isinstance(r, Sequence) else [r] for r in value]
         return sympy.Matrix([[to_sympy(x, names) for x in row] for row in rows])
@@ -121,7 +121,7 @@ def from_sympy(value: Any, scope: Any = None) -> Any:
     >>> from_sympy(sympy.sqrt(x) * y**2 + sympy.Rational(1, 3))
     1/3 + y**2*sqrt(x)
     """
-    sympy = extra("sympy", "sympy")
+    sympy = extra("sympy", "analysis")
     if isinstance(value, sympy.MatrixBase):
         rows = value.tolist()
         return tuple(tuple(from_sympy(x, scope) for x in row) for row in rows)

@@ -7,6 +7,18 @@ from typing import Any
 
 from linkwright.base.errors import Error
 
+EXTRAS = {
+    "plot": "pictures, tables of pandas, recordings in Parquet and MCAP",
+    "studio": "the studio: motion, sliders and a scope in the browser",
+    "lab": "history in consoles, robots that walk in a laboratory",
+    "cell": "cells that serve arms over a network",
+    "mounts": "satellites and the sky over antenna mounts",
+    "learning": "environments of Gymnasium, searches for parameters",
+    "analysis": "bridges to SymPy and python-control, proofs by intervals, convex programs",
+    "cluster": "sweeps on many machines",
+}
+"""The extras that install something, and what each adds."""
+
 
 def extra(module: str, name: str) -> Any:
     """Return a module that belongs to an extra, or say how to install it.

@@ -50,10 +50,10 @@ class Result:
         return [("quantity", "value"), *rows]
 
     def to_pandas(self) -> DataFrame:
-        """Return its rows as a pandas DataFrame (extra `pandas`)."""
+        """Return its rows as a pandas DataFrame (extra `plot`)."""
         from linkwright.base.optional import extra
 
-        pandas = extra("pandas", "pandas")
+        pandas = extra("pandas", "plot")
         columns = _columns(self.as_dict())
         if columns:
             return pandas.DataFrame(columns)

@@ -18,7 +18,8 @@ from linkwright.version import __version__
 
 HELP = """Describe a mechanism, and get the smallest and fastest program that simulates it.
 
-Type [bold]linkwright COMMAND --help[/bold] for what is in a command.
+Type [bold]linkwright COMMAND --help[/bold] for what is in a command, [bold]linkwright tour[/bold]
+for five minutes with a model, [bold]linkwright doctor[/bold] for what is missing here.
 """
 _SETTINGS: dict[str, Any] = {
     "rich_markup_mode": "rich",

@@ -33,7 +33,7 @@ def can_edit() -> bool:
     if not (steered and sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     if find_spec("prompt_toolkit") is None:
-        echo("for history and completion: pip install 'linkwright[dialog]'")
+        echo("for history and completion: pip install 'linkwright[lab]'")
         return False
     return True
 

@@ -126,9 +126,9 @@ class LinearModel(Result):
         """Return the model as a state space system of python-control.
 
         Its outputs are those of the model, or the states where the model has none. python-control
-        comes with `pip install linkwright[control]`.
+        comes with `pip install linkwright[analysis]`.
         """
-        control = extra("control", "control")
+        control = extra("control", "analysis")
         c, d, outputs = self.c, self.d, self.outputs
         if not outputs:
             c, d = np.eye(len(self.states)), np.zeros((len(self.states), len(self.inputs)))

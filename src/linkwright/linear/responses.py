@@ -141,9 +141,9 @@ class FrequencyResponse(Result):
     def to_control(self) -> Any:
         """Return the response as frequency response data (FRD) of python-control.
 
-        python-control comes with `pip install linkwright[control]`.
+        python-control comes with `pip install linkwright[analysis]`.
         """
-        control = extra("control", "control")
+        control = extra("control", "analysis")
         return control.FRD(
             self.values[None, None, :],
             self.frequencies,

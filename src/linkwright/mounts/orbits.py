@@ -4,7 +4,7 @@ An orbit is held as the numbers that files of elements give: angles in degrees, 
 revolutions a day, in the frame TEME (true equator, mean equinox) of its epoch, which is UTC. They
 are means in the sense of SGP4 (Hoots and Roehrich, Spacetrack Report No. 3, 1980; Vallado et al.,
 "Revisiting Spacetrack Report #3", AIAA 2006-6753) and only that theory may propagate them. The
-package sgp4 does so; it comes with the extra `sky`. Times are seconds since the epoch of the
+package sgp4 does so; it comes with the extra `mounts`. Times are seconds since the epoch of the
 elements, so that no digits are lost to a count of days.
 """
 
@@ -242,7 +242,7 @@ def _interpolated(orbit: Orbit, times: Array) -> tuple[Array, Array] | None:
 
 def _satellite(orbit: Orbit) -> Any:
     """Return SGP4's own record; it keeps state as it goes, so each call makes its own."""
-    api = extra("sgp4.api", "sky")
+    api = extra("sgp4.api", "mounts")
     found, degree = api.Satrec(), math.pi / 180
     found.sgp4init(
         api.WGS72,

@@ -41,7 +41,7 @@ def sun_direction(
         site: on the ground.
         start: a time, UTC.
         seconds: after the start; one row for each.
-        ephemeris: whether to ask DE421 (extra `ephemeris`) instead of the formula.
+        ephemeris: whether to ask DE421 (extra `mounts`) instead of the formula.
 
     >>> d = sun_direction(Site(0.0, 0.0), "2026-03-20T12:07:30")  # equinox, noon
     >>> round(float(np.degrees(np.arcsin(d[0, 2]))), 1)
@@ -64,7 +64,7 @@ def sun_path(
         site: on the ground.
         start: when its time is 0, UTC.
         duration: s.
-        ephemeris: whether to ask DE421 (extra `ephemeris`) instead of the formula.
+        ephemeris: whether to ask DE421 (extra `mounts`) instead of the formula.
 
     >>> noon = sun_path(Site(-43.52, 172.58), "2026-12-21T00:00", 3600.0)
     >>> noon(1800.0).round(3)
@@ -108,8 +108,8 @@ def _formula(site: Site, day: int, second: Array) -> Array:
 
 
 def _from_table(site: Site, day: int, second: Array) -> Array:
-    api = extra("skyfield.api", "ephemeris")
-    data = Path(extra("skyfield_data", "ephemeris").__file__).parent / "data"
+    api = extra("skyfield.api", "mounts")
+    data = Path(extra("skyfield_data", "mounts").__file__).parent / "data"
     ephemeris = api.load_file(str(data / "de421.bsp"))
     try:
         date = MJD_ZERO.date().toordinal() + day

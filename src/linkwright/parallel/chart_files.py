@@ -39,7 +39,7 @@ def charted_in(folder: Path, engine: ChartEngine, *, resume: bool, threads: int)
     """Compute a chart part by part into a folder, and return it; its columns stay there."""
     from linkwright.parallel.charts import finished
 
-    extra("pyarrow.parquet", "recording")
+    extra("pyarrow.parquet", "plot")
     _begin(folder, _plan(engine), resume)
     space, parts = engine.space, parts_of(engine)
     places = len(space.axes[-1])
@@ -53,7 +53,7 @@ def charted_in(folder: Path, engine: ChartEngine, *, resume: bool, threads: int)
         if told is None or told[2].any() or not is_whole(file, (last - first) * places):
             return None
         ends[first:last], causes[first:last] = told[:2]
-        reach = extra("pyarrow.parquet", "recording").read_table(file, columns=["reach"])
+        reach = extra("pyarrow.parquet", "plot").read_table(file, columns=["reach"])
         return np.asarray(reach.column(0).to_numpy() != NO_SOLUTION).reshape(last - first, places)
 
     for made in computed_parts(engine, threads, there):
@@ -82,7 +82,7 @@ def _write(
     )  # fmt: skip
     file, columns = part_file(folder, made.number), made.columns
     if made.places is not ...:
-        table = extra("pyarrow.parquet", "recording").read_table(file)
+        table = extra("pyarrow.parquet", "plot").read_table(file)
         columns = {}
         for name, values in made.columns.items():
             there = table.column(_stored(engine, name)).to_numpy()
@@ -132,7 +132,7 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self._names:
             raise KeyError(name)
-        parquet = extra("pyarrow.parquet", "recording")
+        parquet = extra("pyarrow.parquet", "plot")
         found = []
         for number in range(self._parts):
             table = parquet.read_table(part_file(self._folder, number), columns=[name])
@@ -150,7 +150,7 @@ def _read_ends(
     path = _ends_file(folder, number)
     if not is_whole(path, lines):
         return None
-    table = extra("pyarrow.parquet", "recording").read_table(path)
+    table = extra("pyarrow.parquet", "plot").read_table(path)
     lower, upper, one, two, filled = (table.column(k).to_numpy() for k in range(5))
     return np.stack([lower, upper], axis=1), np.stack([one, two], axis=1), filled
 
@@ -268,7 +268,7 @@ def _write_csv(chart: Chart, file: Any) -> None:
 
 
 def _write_parquet(chart: Chart, file: Any) -> None:
-    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    arrow, parquet = extra("pyarrow", "plot"), extra("pyarrow.parquet", "plot")
     about = {"causes": list(CAUSES), "bounds": list(chart.bounds), **chart.as_dict()}
     writer = None
     try:

@@ -82,7 +82,7 @@ class PoseProof(Result):
 def prove_pose(model: ModelLike, q: Coordinates | None = None) -> PoseProof:
     """Prove that a machine has exactly one assembly near a pose, with its actuators locked there.
 
-    Needs the extra `certify`.
+    Needs the extra `analysis`.
 
     Args:
         model: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
@@ -100,7 +100,7 @@ def prove_pose(model: ModelLike, q: Coordinates | None = None) -> PoseProof:
     >>> found.proven, found.within < 1e-15, found.alone
     (True, True, 0.1)
     """
-    flint = extra("flint", "certify")
+    flint = extra("flint", "analysis")
     rates = machine_rates(model)
     n, m, driven = len(rates.names), len(rates.machine.relations), len(rates.driven)
     name = rates.machine.mechanism.name
@@ -182,10 +182,10 @@ def _inside(ball: Any, radius: float) -> bool:
 def ball_arithmetic(op: str, data: Any, args: list[Any]) -> Any:
     """Return the ball of python-flint of one instruction; one that has no rule is rejected by name.
 
-    Needs the extra `certify`.
+    Needs the extra `analysis`.
     """
     if op == "const":
-        return extra("flint", "certify").arb(float(data))
+        return extra("flint", "analysis").arb(float(data))
     if op in _METHODS:
         return getattr(args[0], op)(*args[1:])
     if op not in _OPERATORS:

@@ -68,11 +68,11 @@ class Recorded(Transferable, Shown, Result):
         return [("channel", "unit", "min", "max", "final"), *rows]
 
     def to_pandas(self: HasRecording) -> DataFrame:
-        """Return the channels as a pandas DataFrame, indexed by time in s (extra `pandas`).
+        """Return the channels as a pandas DataFrame, indexed by time in s (extra `plot`).
 
         Units and long names of the columns are in `frame.attrs`.
         """
-        pandas = extra("pandas", "pandas")
+        pandas = extra("pandas", "plot")
         made = self.recording
         frame = pandas.DataFrame(
             made.data, columns=list(made.names), index=pandas.Index(made.times, name="t")

@@ -1,6 +1,6 @@
 """Recordings as MCAP files, which Foxglove and PlotJuggler open.
 
-Needs the package mcap (the extra `recording`). Each body has a topic of its own, and one message
+Needs the package mcap (the extra `plot`). Each body has a topic of its own, and one message
 of JSON for each sample; channels without a body stand under `/channels`. The keys are names without
 their body, and dots are underscores, so that `/arm.speed` is a path that both understand. Numbers
 that JSON cannot hold (nan, infinities) are null there; the exact values stand in an attachment in
@@ -28,7 +28,7 @@ _ARCHIVE = "linkwright.npz"
 
 def write_mcap(path: Path, recording: Recording, replace: bool = True) -> None:
     """Write a recording as an MCAP file."""
-    module = extra("mcap.writer", "recording")
+    module = extra("mcap.writer", "plot")
     topics: dict[str, list[int]] = {}
     for k, channel in enumerate(recording.channels):
         topics.setdefault(f"/{channel.body or 'channels'}", []).append(k)
@@ -88,7 +88,7 @@ def read_mcap(path: Path) -> Recording:
     """Return the recording in an MCAP file: one of ours, or one with messages of JSON."""
     from linkwright.recording.tables import read_numpy_bytes
 
-    reading = extra("mcap.reader", "recording")
+    reading = extra("mcap.reader", "plot")
     try:
         with path.open("rb") as file:
             reader = reading.SeekingReader(file, record_size_limit=bounds.MOST_BYTES)
@@ -111,8 +111,8 @@ def read_mcap(path: Path) -> Recording:
 def _require_room(path: Path, file: BinaryIO) -> None:
     """Reject a file whose chunks unpack to more than fits, before any of them is."""
     streaming, records = (
-        extra("mcap.stream_reader", "recording"),
-        extra("mcap.records", "recording"),
+        extra("mcap.stream_reader", "plot"),
+        extra("mcap.records", "plot"),
     )
     total = 0
     file.seek(0)
@@ -121,7 +121,7 @@ def _require_room(path: Path, file: BinaryIO) -> None:
         if isinstance(record, records.Chunk):
             size = max(record.uncompressed_size, len(record.data))
             if record.compression == "zstd":
-                size = max(size, extra("zstandard", "recording").frame_content_size(record.data))
+                size = max(size, extra("zstandard", "plot").frame_content_size(record.data))
             total += size
             bounds.require_room(path, total, path.stat().st_size)
 

@@ -1,6 +1,6 @@
 """Recordings as Parquet files: a column for each channel, its labels in the schema.
 
-Needs PyArrow (the extra `recording`). The schema's metadata hold the key `linkwright` with a line
+Needs PyArrow (the extra `plot`). The schema's metadata hold the key `linkwright` with a line
 of JSON; files of others are read as well, with the column named t or time as time, and moments of
 the calendar as seconds since the first. The tape of a paced run is the last column: in each row the
 changes that this sample was the first to see.
@@ -47,7 +47,7 @@ def write_parquet(path: Path, recording: Recording, replace: bool = True) -> Non
 
 def write_stream(path: Path, stream: Stream, replace: bool = True) -> None:
     """Write a recording that comes in parts as a Parquet file."""
-    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    arrow, parquet = extra("pyarrow", "plot"), extra("pyarrow.parquet", "plot")
     fields = [arrow.field("t", arrow.float64(), False, {"unit": "s"})]
     for c in stream.channels:
         labels = {"unit": c.unit, "long": c.long, "generic": c.generic, "body": c.body}
@@ -152,14 +152,14 @@ def _opened(path: Path) -> Any:
     size = min(max(path.stat().st_size, 1 << 16), (1 << 31) - 1)
     limits = {"thrift_string_size_limit": size, "thrift_container_size_limit": size}
     with _arrow_errors(path):
-        return extra("pyarrow.parquet", "recording").ParquetFile(path, **limits)
+        return extra("pyarrow.parquet", "plot").ParquetFile(path, **limits)
 
 
 @contextmanager
 def _arrow_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except (extra("pyarrow", "recording").ArrowException, OSError, ValueError) as error:
+    except (extra("pyarrow", "plot").ArrowException, OSError, ValueError) as error:
         journal = path.with_name(path.name + ".journal")
         remedy = f"linkwright tools recover {journal}" if journal.exists() else None
         words = next(iter(str(error).splitlines()), "")

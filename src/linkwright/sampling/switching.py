@@ -113,8 +113,8 @@ def switching_bounds(
 
 def _common(gammas: Array, rate: float) -> Array | None:
     """Return P with Gamma' P Gamma <= r^2 P for all matrices, or None where there is none."""
-    solver: Any = extra("clarabel", "convex")
-    sparse: Any = extra("scipy.sparse", "convex")
+    solver: Any = extra("clarabel", "analysis")
+    sparse: Any = extra("scipy.sparse", "analysis")
     n = gammas.shape[-1]
     rows, columns = np.triu_indices(n)
     order = np.lexsort((rows, columns))  # column by column of the upper triangle

@@ -308,7 +308,7 @@ class CellHost:
                 raise
 
     def _send_states(self) -> None:
-        drop = extra("zenoh", "server").CongestionControl.DROP
+        drop = extra("zenoh", "cell").CongestionControl.DROP
         declare = self._network.session.declare_publisher
         streams = [
             (n, declare(f"{ROOT}/state/{n}", congestion_control=drop, express=True))

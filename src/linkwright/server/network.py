@@ -237,7 +237,7 @@ def _parts(der: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _session(settings: Mapping[str, Any]) -> Any:
-    zenoh = extra("zenoh", "server")
+    zenoh = extra("zenoh", "cell")
     config = zenoh.Config()
     for key, value in (_ALWAYS | dict(settings)).items():
         config.insert_json5(key, json.dumps(value))

@@ -261,7 +261,7 @@ def run_sweep(
             remedy="give its name or its file; write_model makes one of a mechanism",
         )
     if folder is not None:
-        extra("pyarrow.parquet", "recording")
+        extra("pyarrow.parquet", "plot")
     if model is None:
         source_of(plan.model)
     job = job_of(plan, model, device)
@@ -440,7 +440,7 @@ def _check_same(told: Path, about: Mapping[str, Any]) -> None:
 
 def is_whole(path: Path, rows: int) -> bool:
     """Whether a part is there with as many rows."""
-    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    arrow, parquet = extra("pyarrow", "plot"), extra("pyarrow.parquet", "plot")
     try:
         return path.is_file() and bool(parquet.read_metadata(path).num_rows == rows)
     except (arrow.ArrowException, OSError):
@@ -449,14 +449,14 @@ def is_whole(path: Path, rows: int) -> bool:
 
 def write_part(path: Path, columns: Columns) -> None:
     """Write a part, which is there as a whole or not at all."""
-    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    arrow, parquet = extra("pyarrow", "plot"), extra("pyarrow.parquet", "plot")
     table = arrow.table({name: arrow.array(values) for name, values in columns.items()})
     write_with(path, lambda file: parquet.write_table(table, file), replace=True)
 
 
 def read_parts(job: Job, folder: Path) -> Columns:
     """Return the columns of all parts in order."""
-    parquet = extra("pyarrow.parquet", "recording")
+    parquet = extra("pyarrow.parquet", "plot")
     found = []
     for part in range(job.parts):
         table = parquet.read_table(part_file(folder, part))

@@ -89,7 +89,7 @@ def minimize(H: Array, f: Array, rows: Array, lower: Array, upper: Array) -> Arr
 def _solved(
     H: Array, f: Array, rows: Array, lower: Array, upper: Array, sense: int
 ) -> Array | None:
-    daqp: Any = extra("daqp", "wholebody")
+    daqp: Any = extra("daqp", "lab")
     given = [np.ascontiguousarray(x) for x in (H, f, rows)]
     bounds = [np.clip(x, -_FREE, _FREE) for x in (upper, lower)]
     x, _, flag, _ = daqp.solve(*given, *bounds, np.full(len(rows), sense, np.int32))

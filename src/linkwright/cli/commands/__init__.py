@@ -23,7 +23,7 @@ GROUPS: dict[str, str] = {
     "mount": "Antenna mounts: passes, tracking, keyholes, rotators, comparison.",
     "cell": "Serve robot cells, watch and tune their arms, halt them.",
     "lab": "Laboratories: a console on a robot with its servos and tasks.",
-    "tools": "This machine, errors, journals, and old devices.",
+    "tools": "A tour, a doctor of this machine, errors, journals, old devices.",
 }
 """The groups of commands, each with its line in the help."""
 
@@ -71,6 +71,8 @@ COMMANDS: dict[str, str] = {
     "lab open": "linkwright.cli.commands.lab",
     "lab attach": "linkwright.cli.commands.attach",
     "lab fake-robot": "linkwright.cli.commands.fake_robot",
+    "tools tour": "linkwright.cli.commands.tour",
+    "tools doctor": "linkwright.cli.commands.doctor",
     "tools info": "linkwright.cli.commands.info",
     "tools explain": "linkwright.cli.commands.explain",
     "tools recover": "linkwright.cli.commands.recover",
@@ -120,7 +122,11 @@ ALIASES: dict[str, str] = {
 }
 """Names of release 0.1, which still work, with a warning: the old name and the new one."""
 
-SHORTCUTS: dict[str, str] = {"reproduce": "tools reproduce"}
+SHORTCUTS: dict[str, str] = {
+    "doctor": "tools doctor",
+    "reproduce": "tools reproduce",
+    "tour": "tools tour",
+}
 """Names that work without a warning, and that the help does not list."""
 
 
