@@ -58,6 +58,6 @@ def test_the_tour_runs_its_commands(
 def test_a_tour_that_fails_says_where(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tour, "STEPS", (tour.Step("model describe nonesuch", ""),))
+    monkeypatch.setattr(tour, "STEPS", (tour.TourStep("model describe nonesuch", ""),))
     assert main(["tour", "--no-wait", "--no-show", "--folder", str(tmp_path)]) == 2
     assert "`linkwright model describe nonesuch` ended with exit code 2" in capsys.readouterr().err

@@ -18,7 +18,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge"
 _EXTRA = re.compile(r"""([\w.-]+)[^;]*;.*extra == ["']([\w-]+)["']""")
 
 
-class Part(NamedTuple):
+class Surrounding(NamedTuple):
     """Something to use: whether it is there, what it is, what it adds and how to get it."""
 
     name: str
@@ -28,7 +28,7 @@ class Part(NamedTuple):
     remedy: str
 
 
-def surroundings() -> list[Part]:
+def surroundings() -> list[Surrounding]:
     """Look at what is there.
 
     >>> {part.name for part in surroundings()} >= {"python", "compiler", "card", "cache"}
@@ -37,9 +37,9 @@ def surroundings() -> list[Part]:
     return [_python(), *_extras(), _compiler(), _card(), _browser(), *_rights(), _cache()]
 
 
-def _python() -> Part:
+def _python() -> Surrounding:
     found = f"{sys.version.partition(' ')[0]} at {sys.executable}"
-    return Part("python", True, found, "", "")
+    return Surrounding("python", True, found, "", "")
 
 
 def packages_of(extra: str) -> list[str]:
@@ -52,7 +52,7 @@ def packages_of(extra: str) -> list[str]:
     return [m[1] for m in matches if m and m[2] == extra and m[1] != "linkwright"]
 
 
-def _extras() -> Iterator[Part]:
+def _extras() -> Iterator[Surrounding]:
     """Yield each extra that installs something, with the packages of it that are there."""
     for extra, adds in EXTRAS.items():
         packages = packages_of(extra)
@@ -62,7 +62,7 @@ def _extras() -> Iterator[Part]:
         if packages:
             words = f"{adds} (missing: {', '.join(lacking)})" if lacking else adds
             remedy = f"pip install 'linkwright[{extra}]'"
-            yield Part(f"[{extra}]", not lacking, found, words, remedy)
+            yield Surrounding(f"[{extra}]", not lacking, found, words, remedy)
 
 
 def _version(name: str) -> str:
@@ -72,7 +72,7 @@ def _version(name: str) -> str:
         return ""
 
 
-def _compiler() -> Part:
+def _compiler() -> Surrounding:
     from linkwright.backends.c.compiler import find_compiler
 
     adds = "C functions in models, the backend c, and building what `codegen` writes"
@@ -84,10 +84,10 @@ def _compiler() -> Part:
         found = " ".join(find_compiler())
     except Error:
         found = ""
-    return Part("compiler", bool(found), found, adds, remedy)
+    return Surrounding("compiler", bool(found), found, adds, remedy)
 
 
-def _card() -> Part:
+def _card() -> Surrounding:
     from linkwright.backends.cuda.driver import card
 
     try:
@@ -97,38 +97,38 @@ def _card() -> Part:
     else:
         what = ""
     adds = "thousands of runs at once on a card of NVIDIA"
-    return Part("card", bool(found), found, adds, f"{what}; install NVIDIA's driver")
+    return Surrounding("card", bool(found), found, adds, f"{what}; install NVIDIA's driver")
 
 
-def _browser() -> Part:
+def _browser() -> Surrounding:
     found = next(filter(None, map(shutil.which, _BROWSERS)), "")
     if not found and sys.platform in ("darwin", "win32"):
         found = "the browser of the system"
     adds = "pages, the studio and live pages, in Chromium, Chrome, Edge or Firefox"
-    return Part(
+    return Surrounding(
         "browser", bool(found), found, adds, "apt install chromium, or open pages elsewhere"
     )
 
 
-def _rights() -> Iterator[Part]:
+def _rights() -> Iterator[Surrounding]:
     """Yield the rights that a loop by the clock asks for, without taking them."""
     try:
         import resource
     except ImportError:
-        yield Part("real-time", False, "", "ticks that are on time under load", "use Linux")
+        yield Surrounding("real-time", False, "", "ticks that are on time under load", "use Linux")
         return
     boundless = resource.RLIM_INFINITY
     limit = getattr(resource, "RLIMIT_RTPRIO", None)
     most = resource.getrlimit(limit)[0] if limit is not None else 0
     may = hasattr(os, "geteuid") and os.geteuid() == 0
-    yield Part(
+    yield Surrounding(
         "real-time",
         may or most == boundless or most > 0,
         "real-time priority is allowed",
         "ticks that are on time while others compute",
         "ulimit -r 99, or `@realtime - rtprio 99` in /etc/security/limits.conf",
     )
-    yield Part(
+    yield Surrounding(
         "locked memory",
         resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == boundless,
         "memory may be locked",
@@ -137,14 +137,16 @@ def _rights() -> Iterator[Part]:
     )
 
 
-def _cache() -> Part:
+def _cache() -> Surrounding:
     from linkwright.base.cache import cache_folder
 
     place = cache_folder()
     adds = "a second start without compiling"
     remedy = "set LINKWRIGHT_CACHE_DIR to a folder that you may write"
     if place is None:
-        return Part("cache", False, "", adds, remedy)
+        return Surrounding("cache", False, "", adds, remedy)
     above = next(p for p in (place, *place.parents) if p.exists())
     size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 1e6
-    return Part("cache", os.access(above, os.W_OK), f"{size:.0f} MB in {Path(place)}", adds, remedy)
+    return Surrounding(
+        "cache", os.access(above, os.W_OK), f"{size:.0f} MB in {Path(place)}", adds, remedy
+    )

@@ -22,7 +22,8 @@ def command() -> CommandResult:
     machine, parts = describe(), surroundings()
     there = [(p.name, p.found) for p in parts if p.there]
     lacking = [p for p in parts if not p.there]
-    text: list[str | TextTable] = [*labeled(machine.lines()), "", TextTable(("there", "what"), there)]
+    text: list[str | TextTable] = [*labeled(machine.lines()), ""]
+    text.append(TextTable(("there", "what"), there))
     if lacking:
         rows = [(p.name, p.adds, p.remedy) for p in lacking]
         text += ["", TextTable(("missing", "what it adds", "how to get it"), rows)]

@@ -14,7 +14,7 @@ from linkwright.cli.options import option
 from linkwright.cli.terminal import echo
 
 
-class Step(NamedTuple):
+class TourStep(NamedTuple):
     """A command, and what one sees when it has run."""
 
     command: str
@@ -22,35 +22,35 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step(
+    TourStep(
         "model describe double-pendulum",
         "The model: two bodies with their joints, its coordinates, parameters and outputs, each "
         "with its unit. It ships with Linkwright; `linkwright model list` shows the others.",
     ),
-    Step(
+    TourStep(
         "simulate double-pendulum --until 20 -o swing.csv --force",
         "The equations were derived, compiled to native code and integrated over 20 s. The line of "
         "the energy shows how exact the run is: what is gained is an error of the integrator.",
     ),
-    Step(
+    TourStep(
         "plot swing.csv phi1 phi2 --terminal",
         "Both angles over time, from the recording. Without --terminal you get a picture.",
     ),
-    Step(
+    TourStep(
         "analyze linearize double-pendulum --at phi1=0 --at phi2=0",
         "The same equations, made linear where the pendulum hangs: two modes with their "
         "frequencies, from exact derivatives.",
     ),
-    Step(
+    TourStep(
         "simulate double-pendulum --set L2=0.5 --until 20 -o short.csv --force",
         "A parameter was changed: the lower rod has half its length. Nothing was derived anew.",
     ),
-    Step(
+    TourStep(
         "model new my-pendulum --template pendulum --force",
         "A model of your own, in a text file with comments. Open it in an editor, and change it.",
     ),
-    Step("model check my-pendulum.toml", "Your file is checked: names, units, mobility."),
-    Step(
+    TourStep("model check my-pendulum.toml", "Your file is checked: names, units, mobility."),
+    TourStep(
         "page swing.csv -o swing.html",
         "One file that plays the motion in any browser, without a network. You can send it.",
     ),
@@ -93,7 +93,7 @@ def command(
     )
 
 
-def _take(step: Step, place: str, wait: bool) -> None:
+def _take(step: TourStep, place: str, wait: bool) -> None:
     """Run the command of a step, and say what one sees."""
     from linkwright.cli import main
 
