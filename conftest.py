@@ -60,7 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out files that `--rest` adds no seeds to, and pages that `test_book.py` runs."""
-    if collection_path.suffix == ".md" and collection_path.parent.name in ("tutorials", "how-to"):
+    page = collection_path.suffix == ".md"
+    if page and {collection_path.name, collection_path.parent.name} & _BOOK:
         return True
     if not config.getoption("--rest") or collection_path.suffix not in (".py", ".md"):
         return None
@@ -82,6 +83,9 @@ def pytest_collection() -> Iterator[None]:
         gc.set_threshold(*RARELY)
         gc.enable()
 
+
+#: Pages, and folders of pages, that `tests/package/test_book.py` runs, most of them seldom.
+_BOOK = {"tutorials", "how-to", "coming-from.md"}
 
 #: Megabytes that a worker may grow by until it looks for garbage again.
 GROWTH = 20.0

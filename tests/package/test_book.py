@@ -18,7 +18,9 @@ from tests.seeds import cases
 TUTORIALS = sorted(p for p in (DOCS / "tutorials").glob("*.md") if p.stem != "index")
 HOW_TO = sorted(p for p in (DOCS / "how-to").glob("*.md") if p.stem != "index")
 CHEAP = {"close-a-loop", "stop-a-run-at-an-event", "add-a-tire"}
-PAGES = cases([*TUTORIALS, *HOW_TO], daily=[p for p in HOW_TO if p.stem in CHEAP])
+PAGES = cases(
+    [*TUTORIALS, *HOW_TO, DOCS / "coming-from.md"], daily=[p for p in HOW_TO if p.stem in CHEAP]
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
@@ -38,6 +40,28 @@ def test_there_is_a_tutorial_for_each_reader_and_a_page_for_many_tasks() -> None
         assert "pip install" in text, page
         assert re.search(r"!\[[^\]]+\]\(\.\./pictures/", text), page
         assert "\n## Where to go next\n" in text, page
+
+
+def test_coming_from_has_a_section_for_each_tool_with_both_codes() -> None:
+    page = (DOCS / "coming-from.md").read_text("utf-8")
+    sections = {part.partition("\n")[0]: part for part in page.split("\n## ")[1:]}
+    for tool in (
+        "SymPy",
+        "Pinocchio",
+        "MuJoCo",
+        "Drake",
+        "Robotics",
+        "Exudyn",
+        "SL",
+        "ROS",
+        "CarSim",
+    ):
+        (text,) = (text for title, text in sections.items() if title.startswith(tool))
+        assert "\n| " in text, tool
+        assert "\nThere" in text or "there:\n" in text, tool
+        assert "\n>>> " in text, tool
+        assert "\nNot here: " in text, tool
+    assert "\n>>> " in sections["Simscape Multibody"]
 
 
 def test_lists_of_tutorials_and_how_tos_name_every_page() -> None:
