@@ -24,6 +24,7 @@ MAKERS = {
     "starts": ("homotopy.squares", "homotopy.start_sets"),
     "runs": ("simulation.native.bundle", "simulation.pacing.unit"),
     "robots": ("robots.robot", "robots.stored"),
+    "wholebody": ("wholebody.native_tick", "wholebody.tick_program"),
     "models": ("models.runner", "models.prepared"),
     "cells": ("server.cell_system",),
     "labs": ("lab.system", "lab.ready"),
@@ -169,7 +170,7 @@ def test_an_edit_makes_cold_what_comes_from_it(seed: int, tmp_path: Path) -> Non
         if name in ("mounts/sun.py", "doors.py"):
             assert cold == set()
         if name == "robots/robot.py":
-            assert cold == {"robots", "cells", "labs"}
+            assert cold == {"robots", "wholebody", "cells", "labs"}
         (top / name).write_text(text)
     assert digests() == before
     fingerprint.cache_clear()

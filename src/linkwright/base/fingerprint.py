@@ -24,6 +24,7 @@ ROOMS = {
     "starts": (*_KERNELS, "homotopy"),
     "runs": (*_KERNELS, *_RUNS),
     "robots": (*_KERNELS, *_SYSTEMS, "homotopy", "robots", "system"),
+    "wholebody": (*_KERNELS, *_SYSTEMS, "homotopy", "robots", "system", "wholebody"),
     "models": (*_KERNELS, *_SYSTEMS, *_RUNS, "models", "recording"),
     "cells": (*_KERNELS, *_SYSTEMS, *_RUNS, "homotopy", "robots", "server"),
     "labs": (*_KERNELS, *_SYSTEMS, *_RUNS, "homotopy", "lab", "recording", "robots"),

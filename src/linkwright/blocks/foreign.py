@@ -35,6 +35,10 @@ _QUICK = (float, np.ndarray)
 """What most functions with one output return."""
 
 Shape = int | tuple[int, ...] | None
+NativeFunction = tuple[int, int, object]
+"""Addresses of a native function of ticks and of its context, and what keeps them valid."""
+Native = Callable[[int], NativeFunction | None]
+"""From where results begin in the array of arguments, what is held, and results."""
 Ports = str | Sequence[str] | Mapping[str, Shape]
 
 
@@ -54,6 +58,8 @@ class Foreign(Block):
         name: of the block; the function's by default.
         units: of ports, by name.
         doc: one line that says what it is.
+        native: returns native code that does the same, or None: ticks of a single run call it
+            without Python, and turn to the function where it does not return 0.
 
     >>> def reference(t, q):
     ...     return 0.1 * t + q
@@ -71,11 +77,12 @@ class Foreign(Block):
         name: str = "",
         units: Mapping[str, str] | None = None,
         doc: str = "",
+        native: Native | None = None,
     ) -> None:
         label = name or getattr(function, "__name__", type(function).__name__).strip("<>")
         first = (inspect.getdoc(function) or "").partition("\n")[0]
         super().__init__(label, rate=rate, doc=doc or first)
-        self.function = function
+        self.function, self.native = function, native
         unit = dict(units or {})
         shapes = dict(inputs or {})
         self._wants_time = False
@@ -223,6 +230,10 @@ class TickFunction:
 
     def __call__(self, t: float, values: Sequence[float]) -> Sequence[float]:
         return self.block(t, values[: self.size], values[self.size :])
+
+    def native(self, results_at: int) -> NativeFunction | None:
+        """Return native code that does the same, or None."""
+        return None if self.block.native is None else self.block.native(results_at)
 
     def in_place(self, values: Any, results: Any) -> Callable[[float], None]:
         """Return the function of time that calls it on arrays which stay where they are."""

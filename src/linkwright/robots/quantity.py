@@ -171,6 +171,16 @@ class Quantity(partial[Any]):
         `batch(*inputs, out=None, threads=1)`."""
         return self._native.batch
 
+    @property
+    def code(self) -> tuple[int, object]:
+        """The address of the native code of single vectors, and what keeps it valid."""
+        return self._native.code
+
+    @property
+    def usual_parameters(self) -> Array | None:
+        """What the input `p` is where it is left out; None where there is no such input."""
+        return self._usual if self.inputs[-1][0] == "p" else None
+
     def derivative(self, *by: str) -> Quantity:
         """Return the derivatives by some inputs, as a quantity of the same inputs.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwright.algebra import evaluate_all, free_symbols
 from linkwright.base.checks import checked
 from linkwright.base.errors import InputError
 
@@ -23,8 +24,26 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
+def gravity_of(robot: Robot) -> float:
+    """Return the field of gravity of a robot as it is now, m/s²."""
+    m = robot.mechanism
+    parts = list(m.gravity_vector.components(m.ground.frame))
+    known = {x: robot.parameters[x.name] for x in free_symbols(*parts)}
+    return math.hypot(*evaluate_all(parts, known))
+
+
+def falling(robot: Robot, given: float | None) -> float:
+    """Return the gravity that a pendulum goes by: what is given, or the robot's own."""
+    if given is not None:
+        return checked(given, "gravity", above=0)
+    own = gravity_of(robot)
+    if not own > 0:
+        raise InputError("the robot has no gravity, so nothing tips", remedy="give gravity=9.81")
+    return own
+
+
 def capture_point(
-    robot: Robot, q: ArrayLike, u: ArrayLike, *, ground: float = 0.0, gravity: float = 9.81
+    robot: Robot, q: ArrayLike, u: ArrayLike, *, ground: float = 0.0, gravity: float | None = None
 ) -> Array:
     """Return the point of a level ground on which a robot would come to rest, x and y in m.
 
@@ -33,7 +52,7 @@ def capture_point(
         q: its coordinates.
         u: its speeds.
         ground: height of the ground, m.
-        gravity: m/s².
+        gravity: m/s²; that of the robot by default.
 
     >>> from linkwright import load
     >>> dog = load("tests/robots/quadruped.urdf")
@@ -42,13 +61,13 @@ def capture_point(
     >>> round(float(capture_point(dog, q, u)[0] - dog.center_of_mass(q)[0]), 4)
     0.0524
     """
-    checked(gravity, "gravity", above=0)
+    fall = falling(robot, gravity)
     center = robot.center_of_mass(q)
     height = float(center[2]) - ground
     if not height > 0:
         raise InputError(f"the center of mass is {-height:g} m below the ground")
     rate = robot.center_of_mass_jacobian(q) @ np.asarray(u, dtype=float)
-    return np.asarray(center[:2] + rate[:2] * math.sqrt(height / gravity))
+    return np.asarray(center[:2] + rate[:2] * math.sqrt(height / fall))
 
 
 def center_of_pressure(points: ArrayLike, forces: ArrayLike) -> Array:

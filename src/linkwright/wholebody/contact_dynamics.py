@@ -22,15 +22,15 @@ from scipy.linalg import qr
 
 from linkwright.base.errors import InputError
 from linkwright.control.joints import driven_joints
+from linkwright.wholebody.body_forces import BodyForces
 from linkwright.wholebody.contacts import (
     FlatContact,
     checked_contacts,
     checked_robot,
-    cones_of,
     finite_state,
 )
-from linkwright.wholebody.programs import RANK, BodyForces
-from linkwright.wholebody.tick_program import terms_of
+from linkwright.wholebody.tick import RANK
+from linkwright.wholebody.tick_program import OUTPUTS, terms_of
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot
@@ -67,8 +67,10 @@ def contact_dynamics(
     q, u, a = finite_state(robot, q=q, u=u, a=a)
     closed = checked_contacts(robot, contacts, 1.0)
     driven = driven_speeds(robot)
-    terms = terms_of(robot, closed, (), center=False, spin=False)(q, u)
-    J, drift = terms.get("J", np.zeros((0, len(u)))), terms.get("drift", np.zeros(0))
+    found = terms_of(robot, closed, ())(q, u, np.zeros(1), np.zeros(1))
+    terms = dict(zip(OUTPUTS, found, strict=True))
+    count = 3 * sum(len(c.points) for c in closed)
+    J, drift = terms["J"][:count], terms["drift"][:count]
     demand = terms["M"] @ a + terms["h"]
     select = np.zeros((len(driven), len(u)))
     select[np.arange(len(driven)), driven] = 1.0
@@ -90,8 +92,10 @@ def contact_dynamics(
     upper = np.zeros(len(J))
     if rank:
         upper[order] = np.linalg.lstsq(R[:rank], Q[:, :rank].T @ left, rcond=RANK)[0]
-    places = cones_of(closed, [True] * len(closed)).places
-    forces = {name: upper[rows].reshape(-1, 3) for name, rows in places.items()}
+    ends = np.cumsum([len(c.points) for c in closed])[:-1]
+    forces = dict(
+        zip((c.frame for c in closed), np.split(upper.reshape(-1, 3), ends), strict=False)
+    )
     slip = float(np.max(np.abs(J @ a + drift), initial=0.0))
     return BodyForces(a, effort, forces, {"contacts at rest": slip})
 

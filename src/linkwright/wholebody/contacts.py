@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import block_diag
 
 from linkwright.base.errors import InputError, ShapeError
 from linkwright.base.reprs import brief
-from linkwright.base.rotations import skew
 from linkwright.blocks import checked
 
 if TYPE_CHECKING:
@@ -137,58 +135,3 @@ def checked_contacts(
             f"contact {twice[0]!r} is given twice", remedy="give one contact with all its points"
         )
     return tuple(contacts)
-
-
-@dataclass(frozen=True, slots=True)
-class Cones:
-    """What the forces of closed contacts keep to, as rows over all their components."""
-
-    cone: Array  # each at least 0: normal forces and the sides of the pyramids
-    normal: Array  # the normal force of each contact
-    names: tuple[str, ...]  # of the rows of `cone`: the contact
-    places: dict[str, slice]  # components of each contact, three for each point
-    rows: NDArray[np.int64]  # which of the components of all contacts, closed or not, these are
-
-
-def cones_of(contacts: Sequence[FlatContact], closed: Sequence[bool]) -> Cones:
-    """Return the rows of the contacts that are closed."""
-    blocks, normals = [], []
-    names: list[str] = []
-    places: dict[str, slice] = {}
-    rows: list[int] = []
-    at = here = 0
-    for contact, touches in zip(contacts, closed, strict=True):
-        count = len(contact.points)
-        if touches:
-            s, e, n = contact.axes()
-            slope = (contact.friction or 0.0) / math.sqrt(2.0)
-            sides = np.stack([n, slope * n - s, slope * n + s, slope * n - e, slope * n + e])
-            blocks.append(np.kron(np.eye(count), sides))
-            normals.append(np.tile(n, count)[None])
-            names += [contact.frame] * (5 * count)
-            places[contact.frame] = slice(here, here + 3 * count)
-            rows += range(at, at + 3 * count)
-            here += 3 * count
-        at += 3 * count
-    empty = np.zeros((0, 0))
-    return Cones(
-        block_diag(*blocks) if blocks else empty,
-        block_diag(*normals) if normals else empty,
-        tuple(names),
-        places,
-        np.array(rows, dtype=np.int64),
-    )
-
-
-def inward(velocities: Array, points: Array) -> Array:
-    """Return what turning alone accelerates points of one rigid body by, w x (w x r).
-
-    Points that turn cannot all be without it; r is from the first point, and w the angular velocity
-    that their velocities have.
-    """
-    if len(points) == 1:
-        return np.zeros(3)
-    turning = np.concatenate([-skew(arm) for arm in points - points[0]])
-    beside = velocities - np.tile(velocities[:3], len(points))
-    around = skew(np.linalg.lstsq(turning, beside, rcond=1e-9)[0])
-    return np.asarray(((points - points[0]) @ (around @ around).T).ravel())

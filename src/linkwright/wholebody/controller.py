@@ -16,37 +16,32 @@ and is counted and named in the solution, and in the output `relaxed` of a run.
 
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.base.errors import InputError, suggestion
+from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.blocks import Block, BlockError, Element, Foreign, Rate, checked
+from linkwright.blocks.foreign import NativeFunction
 from linkwright.blocks.rates import Continuous
 from linkwright.control.joints import driven_joints
-from linkwright.wholebody import tasks
+from linkwright.wholebody import native_tick, tasks, tick
+from linkwright.wholebody.balance import gravity_of
+from linkwright.wholebody.body_forces import BodyForces
 from linkwright.wholebody.contact_dynamics import driven_speeds
 from linkwright.wholebody.contacts import (
-    Cones,
     FlatContact,
     checked_contacts,
     checked_robot,
-    cones_of,
     finite_state,
-    inward,
 )
-from linkwright.wholebody.programs import (
-    BodyForces,
-    Inequalities,
-    solve_equalities,
-    solve_levels,
-)
-from linkwright.wholebody.tasks import BodyTask, TickState
-from linkwright.wholebody.tick_program import Terms, terms_of
+from linkwright.wholebody.tasks import BodyTask
+from linkwright.wholebody.tick_program import rows_in, target_size, terms_of
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot
@@ -57,8 +52,7 @@ _SMALL = 1e-8
 """Weight of accelerations that no task decides; forces have a hundredth over the weight squared."""
 _HEAVY = 10.0
 """A contact without a limit carries up to so many times the weight."""
-CONTRADICTION = 1e-6
-"""Rates of contact points, m/s², that their equations may miss before the contacts contradict."""
+_TICK = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)
 
 
 class Controller(Block):
@@ -112,21 +106,8 @@ class Controller(Block):
         places = {name: k for k, name in enumerate(robot.coordinates)}
         self._coordinates = [places[name] for name in self.joints]
         self._undriven = np.setdiff1d(np.arange(len(robot.speeds)), self._speeds)
-        self._terms: tuple[Any, Callable[[Array, Array], Terms]] | None = None
-        self._kept_cones: dict[tuple[bool, ...], Cones] = {}
-        self._read()
-
-    def _read(self) -> None:
-        """Take limits and mass of the robot as it is now."""
-        robot = self.robot
-        self._as_read = robot.kept  # another one once the robot has been changed
-        limits = np.asarray(robot.effort_limits, dtype=float)[self._speeds]
-        self._efforts = np.stack([-limits, limits])
-        self._bounds = np.asarray(robot.limits, dtype=float)[self._coordinates]
-        self._weight = 9.81 * robot.mass
-        self._bounded = np.isfinite(limits)
-        given = zip(self.joints, self._bounded, strict=True)
-        self._effort_names = tuple(f"effort of {name}" for name, bounded in given if bounded)
+        self._places = [c.frame for c in self.contacts]
+        self._made: tuple[Any, Any, _Tick] | None = None
 
     # -- tasks -------------------------------------------------------------------------------------
     def track(
@@ -165,19 +146,15 @@ class Controller(Block):
                 remedy="give one of pose, position, orientation",
             )
         ((word, target),) = asked
+        of = frame
         if frame == tasks.center_of_mass:
             if word != "position":
                 raise InputError(f"the center of mass has no {word}", remedy="give a position")
-            rows = tasks.center_rows(target, kp, damping)
+            word, of = "center", ""
         else:
             self.robot.point(frame)  # which says what is wrong
-            make = {
-                "pose": tasks.pose_rows,
-                "position": tasks.position_rows,
-                "orientation": tasks.orientation_rows,
-            }[word]
-            rows = make(frame, target, kp, damping)
-        self._add(BodyTask(name or frame, rows, *_order(weight, priority), of=frame))
+        order = _order(weight, priority)
+        self._add(BodyTask(name or frame, word, of, target, *order, kp, damping))
 
     def posture(
         self,
@@ -199,9 +176,9 @@ class Controller(Block):
         """
         neutral = self.robot.neutral[self._coordinates]
         values = tasks.named_targets(target, self.joints, list(neutral))
-        pairs = list(zip(self._coordinates, self._speeds, strict=True))
-        rows = tasks.posture_rows(pairs, values, kp, _damping(kp, kd))
-        self._add(BodyTask("posture", rows, *_order(weight, priority)))
+        of = (*self._coordinates, *self._speeds)
+        damping, order = _damping(kp, kd), _order(weight, priority)
+        self._add(BodyTask("posture", "posture", of, values, *order, kp, damping))
 
     def momentum(self, *, gain: float = 5.0, weight: float = 1.0, priority: int = 1) -> None:
         """Let the angular momentum about the center of mass fade.
@@ -211,8 +188,9 @@ class Controller(Block):
             weight: among the tasks of one priority.
             priority: 1 comes first.
         """
-        rows = tasks.momentum_rows(checked(gain, "gain of momentum", least=0))
-        self._add(BodyTask("angular momentum", rows, *_order(weight, priority), of=tasks.SPIN))
+        checked(gain, "gain of momentum", least=0)
+        order = _order(weight, priority)
+        self._add(BodyTask(tasks.SPIN, "momentum", "", None, *order, gain))
 
     def force(
         self,
@@ -237,12 +215,8 @@ class Controller(Block):
                 remedy=suggestion(contact, known, f"it has {', '.join(known) or 'none'}"),
             )
         wanted, _, _ = tasks.target_at(value, 0.0, 3)
-
-        def rows(_state: TickState) -> tasks.Rows:
-            return np.eye(3), wanted
-
-        name = f"force on {contact}"
-        self._add(BodyTask(name, rows, *_order(weight, priority), over="force", of=contact))
+        order = _order(weight, priority)
+        self._add(BodyTask(f"force on {contact}", "force", contact, wanted, *order))
 
     def _add(self, task: BodyTask) -> None:
         if task.name in {t.name for t in self.tasks}:
@@ -252,29 +226,6 @@ class Controller(Block):
         self.tasks.append(task)
 
     # -- one state ---------------------------------------------------------------------------------
-    @property
-    def frames(self) -> tuple[str, ...]:
-        """Frames that tasks ask for, in their order."""
-        own = [t.of for t in self.tasks if t.over == "acceleration" and t.of in self.robot.frames]
-        return tuple(dict.fromkeys(own))
-
-    def _evaluate(self) -> Callable[[Array, Array], Terms]:
-        """Return the function that gives all terms of a state; made anew after each change."""
-        if self.robot.kept is not self._as_read:
-            self._read()
-            self._terms = None
-        asked = {t.of for t in self.tasks}
-        key = (self.frames, tasks.center_of_mass in asked, tasks.SPIN in asked)
-        if self._terms is None or self._terms[0] != key:
-            made = terms_of(self.robot, self.contacts, key[0], center=key[1], spin=key[2])
-            self._terms = (key, made)
-        return self._terms[1]
-
-    def _cones(self, closed: tuple[bool, ...]) -> Cones:
-        if closed not in self._kept_cones:
-            self._kept_cones[closed] = cones_of(self.contacts, closed)
-        return self._kept_cones[closed]
-
     def solve(self, q: ArrayLike, u: ArrayLike, t: float = 0.0) -> BodyForces:
         """Return efforts, accelerations and contact forces for a state.
 
@@ -284,107 +235,22 @@ class Controller(Block):
             t: the time, for targets and contacts that change, s.
         """
         place, rate = finite_state(self.robot, q=q, u=u)
-        terms = self._evaluate()(place, rate)
-        state = TickState(place, rate, t, terms)
-        n, driven, rest = len(rate), self._speeds, self._undriven
-        parts = [c.part(t) for c in self.contacts]
-        cones = self._cones(tuple(part > 0 for part in parts))
-        J, slowing = np.zeros((0, n)), np.zeros(0)
-        if self.contacts:
-            J = terms["J"][cones.rows]
-            moving = J @ rate
-            slowing = -terms["drift"][cones.rows] - moving / self.settling
-            places = terms["x"].ravel()[cones.rows].reshape(-1, 3)
-            for rows in cones.places.values():
-                own = places[rows.start // 3 : rows.stop // 3]
-                slowing[rows] += inward(moving[rows], own)
-        m = len(slowing)
-        motion = np.hstack([terms["M"], -J.T])  # what efforts have to give, less h
-        h = terms["h"]
-        still = np.hstack([J, np.zeros((m, m))])
-        first, Z, miss = solve_equalities(
-            np.concatenate([motion[rest], still]),
-            np.concatenate([-h[rest], slowing]),
-        )
-        levels, rows_of = self._levels(state, cones, motion[driven], h[driven])
-        limits = self._limits(state, cones, parts, motion[driven], h[driven])
-        small = np.full(n + m, _SMALL)
-        small[n:] = 0.01 / max(self._weight, 1.0) ** 2
-        x, relaxed = solve_levels(first, Z, levels, limits, small)
-        if miss > CONTRADICTION:
-            relaxed = {"contacts at rest": miss, **relaxed}
-        errors = {
-            name: float(np.max(np.abs(A @ x - b), initial=0.0)) for name, (A, b) in rows_of.items()
-        }
-        forces = {name: x[n:][rows].reshape(-1, 3) for name, rows in cones.places.items()}
-        return BodyForces(x[:n], motion[driven] @ x + h[driven], forces, errors, relaxed)
+        return self._own().solve(place, rate, t)
 
-    def _levels(
-        self, state: TickState, cones: Cones, motion: Array, h: Array
-    ) -> tuple[list[tasks.Rows], dict[str, tasks.Rows]]:
-        """Return weighted rows by priority, and those of each task as they are."""
-        n, width = len(state.u), motion.shape[1]
-        levels: dict[int, list[tasks.Rows]] = {}
-        single: dict[str, tasks.Rows] = {}
-        for task in self.tasks:
-            A, b = task.rows(state)
-            wide = np.zeros((len(b), width))
-            if task.over == "acceleration":
-                wide[:, :n] = A
-            else:
-                place = cones.places.get(task.of)
-                if place is None:
-                    continue  # an open contact has no force
-                wide[:, n:][:, place] = np.tile(A, (place.stop - place.start) // 3)
-            single[task.name] = (wide, b)
-            root = math.sqrt(task.weight)
-            levels.setdefault(task.priority, []).append((root * wide, root * b))
-        if self.effort_weight > 0 or not levels:
-            root = math.sqrt(self.effort_weight)
-            levels.setdefault(max(levels, default=1), []).append((root * motion, -root * h))
-        joined = [
-            (np.concatenate([A for A, _ in levels[k]]), np.concatenate([b for _, b in levels[k]]))
-            for k in sorted(levels)
-        ]
-        return joined, single
+    def _own(self) -> _Tick:
+        """Return the tick of q and u side by side; made anew after each change."""
+        options = self.settling, self.braking, self.effort_weight
+        robot, key = self.robot, (len(self.tasks), options)
+        if self._made is None or self._made[0] is not robot.kept or self._made[1] != key:
+            count, n = len(robot.coordinates), len(robot.speeds)
+            tick_of = _Tick(self, range(count), range(count, count + n), count + n)
+            self._made = robot.kept, key, tick_of
+        return self._made[2]
 
-    def _limits(
-        self, state: TickState, cones: Cones, parts: Sequence[float], motion: Array, h: Array
-    ) -> Inequalities:
-        """Return what efforts, forces and joints keep to."""
-        n, m = len(state.u), len(cones.rows)
-        low, high = self._efforts
-        bounded = self._bounded
-        made = [
-            Inequalities(
-                motion[bounded], (low - h)[bounded], (high - h)[bounded], self._effort_names
-            )
-        ]
-        if m:
-            wide = np.zeros((len(cones.cone) + len(cones.normal), n + m))
-            wide[:, n:] = np.concatenate([cones.cone, cones.normal])
-            upper = np.full(len(wide), math.inf)
-            closed = [(c, part) for c, part in zip(self.contacts, parts, strict=True) if part > 0]
-            upper[len(cones.cone) :] = [
-                part * (c.max_force if math.isfinite(c.max_force) else _HEAVY * self._weight)
-                for c, part in closed
-            ]
-            names = [f"friction of {name}" for name in cones.names]
-            names += [f"greatest force of {c.frame}" for c, _ in closed]
-            made.append(Inequalities(wide, np.zeros(len(wide)), upper, tuple(names)))
-        if self.braking is not None:
-            made.append(self._stops(state, n + m, self.braking))
-        return Inequalities.joined(made)
-
-    def _stops(self, state: TickState, width: int, T: float) -> Inequalities:
-        """Return the accelerations with which joints stop before their limits."""
-        q, u = state.q[self._coordinates], state.u[self._speeds]
-        low, high = (2.0 * (bound - q - T * u) / T**2 for bound in self._bounds.T)
-        some = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
-        rows = np.zeros((len(some), width))
-        rows[np.arange(len(some)), np.array(self._speeds)[some]] = 1.0
-        names = tuple(f"limit of {self.joints[k]}" for k in some)
-        return Inequalities(rows, low[some], high[some], names)
+    @property
+    def varies(self) -> bool:
+        """Whether something that it is asked for is a function of time."""
+        return any(c.share for c in self.contacts) or any(x.varies for x in self.tasks)
 
     # -- in a System -------------------------------------------------------------------------------
     def at_rate(self, rate: Rate) -> Block:
@@ -409,17 +275,20 @@ class _Efforts(Element):
         own_q = [coordinates.index(name) for name in controller.robot.coordinates]
         own_u = [speeds.index(name) for name in controller.robot.speeds]
         points = sum(len(c.points) for c in controller.contacts)
-        names = [f"{c.frame}.{k}" for c in controller.contacts for k in range(len(c.points))]
+        own_u = [len(coordinates) + k for k in own_u]
 
         def solve(t: float, q: Array, u: Array) -> dict[str, Any]:
-            found = controller.solve(q[own_q], u[own_u], t)
-            forces = np.zeros((points, 3))
-            for k, name in enumerate(names):
-                frame, _, number = name.rpartition(".")
-                if frame in found.forces:
-                    forces[k] = found.forces[frame][int(number)]
-            result = {"effort": found.effort, "relaxed": float(len(found.relaxed))}
-            return {**result, "forces": forces.ravel()} if points else result
+            made = controller._own()
+            results = made.results(np.concatenate([q[own_q], np.r_[q, u][own_u]]), t)
+            joints = len(controller.joints)
+            found = {"effort": results[:joints], "relaxed": float(results[joints])}
+            return {**found, "forces": results[joints + 1 :]} if points else found
+
+        def native(results_at: int) -> NativeFunction | None:
+            if controller.varies:
+                return None
+            made = _Tick(controller, own_q, own_u, results_at)
+            return made.address, made.memory.fields.ctypes.data, made
 
         outputs: dict[str, int | None] = {"effort": len(controller.joints), "relaxed": None}
         if points:
@@ -428,11 +297,135 @@ class _Efforts(Element):
             solve, outputs=outputs, inputs={"q": len(coordinates), "u": len(speeds)},
             rate=rate, name=f"{controller.name}_program",
             units={"forces": "N", "relaxed": "1"}, doc="least squares over the whole body",
+            native=native,
         )  # fmt: skip
         tau = self.input_vector("effort", len(controller.joints), doc="of each driven joint")
         self.default_source("effort", solver, "effort")
         for joint, value in zip(controller.joints, tau, strict=True):
             self.effort(f"tau_{joint}", joint, value)
+
+
+class _Tick:
+    """The tick of a controller as it is now, for one array of arguments and results.
+
+    Args:
+        controller: whose contacts, tasks and limits it takes.
+        own_q: where the coordinates of the robot are in the array.
+        own_u: where its speeds are.
+        out: where results begin: efforts, how many limits gave way, forces.
+    """
+
+    def __init__(
+        self, controller: Controller, own_q: Sequence[int], own_u: Sequence[int], out: int
+    ) -> None:
+        robot, contacts, asked = controller.robot, controller.contacts, controller.tasks
+        self.controller, self.tasks, self.contacts = controller, list(asked), contacts
+        n, driven = len(robot.speeds), controller._speeds
+        plan = tuple((x.kind, "" if x.kind == "force" else x.of) for x in asked)
+        rows = [rows_in(kind, of) for kind, of in plan]
+        self.first = [0, *np.cumsum(rows, dtype=int).tolist()]
+        sizes = [target_size(kind, count) for (kind, _), count in zip(plan, rows, strict=True)]
+        self.at = [0, *np.cumsum(sizes, dtype=int).tolist()]
+        effort = [(controller.effort_weight, max((x.priority for x in asked), default=1))]
+        order = [*((x.weight, x.priority) for x in asked), *effort]
+        weighs = [p for w, p in order if w > 0] or [1]
+        levels = {p: k for k, p in enumerate(sorted(set(weighs)))}
+        counted = [len(c.points) for c in contacts]
+        weight = gravity_of(robot) * robot.mass
+        most = np.asarray(robot.effort_limits, dtype=float)[driven]
+        bounds = np.asarray(robot.limits, dtype=float)[controller._coordinates]
+        self.groups = [f"effort of {name}" for name in controller.joints]
+        for c in contacts:
+            self.groups += [f"friction of {c.frame}", f"greatest force of {c.frame}"]
+        self.groups += [f"limit of {name}" for name in controller.joints]
+        gain = [1.0 / controller.settling, *(g for x in asked for g in (x.kp, x.kd))]
+        heavy = [c.max_force if math.isfinite(c.max_force) else _HEAVY * weight for c in contacts]
+        self.memory = native_tick.TickMemory(
+            {
+                "coordinates": len(own_q), "n": n, "undriven": len(controller._undriven),
+                "driven": len(driven), "contacts": len(contacts), "tasks": len(asked),
+                "rows": self.first[-1], "levels": len(levels), "groups": len(self.groups),
+                "out": out,
+            },
+            {
+                "small_a": _SMALL, "small_f": 0.01 / max(weight, 1.0) ** 2,
+                "braking": controller.braking or 0.0,
+            },
+            {
+                "own_q": own_q, "own_u": own_u, "own_c": controller._coordinates,
+                "rest": controller._undriven.tolist(), "own": driven,
+                "begin": [0, *np.cumsum([3 * k for k in counted], dtype=int).tolist()],
+                "points": counted, "first": [*self.first, self.first[-1]],
+                "contact": [
+                    controller._places.index(str(x.of)) if x.kind == "force" else -1 for x in asked
+                ],
+                "level": [levels.get(p, -1) for _, p in order],
+            },
+            {
+                "target": np.zeros(self.at[-1]), "gain": gain, "share": np.ones(len(contacts)),
+                "slope": [(c.friction or 0.0) / math.sqrt(2.0) for c in contacts],
+                "heavy": heavy, "axes": np.array([c.axes() for c in contacts]),
+                "most": np.where(np.isfinite(most), most, 2 * tick.FREE),
+                "low": np.maximum(bounds[:, 0], -tick.FREE),
+                "high": np.minimum(bounds[:, 1], tick.FREE),
+                "root": [math.sqrt(w) for w, _ in order],
+            },
+        )  # fmt: skip
+        quantity = terms_of(robot, contacts, plan)
+        self.memory.use(*quantity.code, quantity.usual_parameters)
+        for k, task in enumerate(self.tasks):
+            if not task.varies:
+                self._ask(k, 0.0)
+        self.o = np.zeros(out + len(driven) + 1 + 3 * sum(counted))
+        self.out, self.code = out, native_tick.tick_code()
+        self.address = self.code.address(native_tick.TICK)
+        self._call = _TICK(self.address)
+        self._varying = [k for k, x in enumerate(self.tasks) if x.varies]
+        self._shares = [k for k, c in enumerate(contacts) if c.share is not None]
+        self._places = self.memory.fields.ctypes.data, 0, self.o.ctypes.data
+
+    def _ask(self, k: int, t: float) -> None:
+        self.memory["target"][self.at[k] : self.at[k + 1]] = self.tasks[k].numbers(t)
+
+    def results(self, state: Array, t: float) -> Array:
+        """Return efforts, how many limits gave way, and forces, for q and u side by side."""
+        for k in self._varying:
+            self._ask(k, t)
+        share = self.memory["share"]
+        for k in self._shares:
+            share[k] = self.contacts[k].part(t)
+        self.o[: self.out] = state
+        if self._call(*self._places):
+            raise Error(
+                "the quadratic program of a whole-body controller ended with DAQP's flag "
+                f"{self.memory['flag']}"
+            )
+        return self.o[self.out :].copy()
+
+    def solve(self, q: Array, u: Array, t: float) -> BodyForces:
+        """Return all that was chosen."""
+        results, memory = self.results(np.concatenate([q, u]), t), self.memory
+        joints, n = len(self.controller.joints), len(u)
+        share, begin = memory["share"], memory["begin"]
+        points = results[joints + 1 :].reshape(-1, 3)
+        forces = {
+            c.frame: points[begin[k] // 3 : begin[k + 1] // 3]
+            for k, c in enumerate(self.contacts)
+            if share[k] > 0
+        }
+        error, first = memory["error"], self.first
+        errors = {
+            x.name: float(error[first[k] : first[k + 1]].max(initial=0.0))
+            for k, x in enumerate(self.tasks)
+            if x.kind != "force" or x.of in forces
+        }
+        relaxed = {}
+        if results[joints]:
+            if memory["miss"] > tick.CONTRADICTION:
+                relaxed["contacts at rest"] = memory["miss"]
+            amounts = zip(self.groups, memory["amount"].tolist(), strict=False)
+            relaxed |= {name: amount for name, amount in amounts if amount > 0}
+        return BodyForces(memory["x"][:n].copy(), results[:joints], forces, errors, relaxed)
 
 
 def _damping(kp: float, kd: float | None) -> float:

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.base.checks import checked
 from linkwright.base.errors import InputError, suggestion
+from linkwright.wholebody.balance import falling
 from linkwright.wholebody.contacts import (
     FlatContact,
     checked_contacts,
@@ -86,7 +87,7 @@ class Gait:
         clearance: how high feet are lifted, m.
         ground: its height in m at x and y in m, as a function; level by default.
         rest: how long it stands before the first and after the last step, s.
-        gravity: m/s².
+        gravity: m/s²; that of the robot by default.
 
     >>> from linkwright import Robot
     >>> body = Robot("humanoid")
@@ -111,7 +112,7 @@ class Gait:
         clearance: float = 0.05,
         ground: Callable[[float, float], float] | None = None,
         rest: float = 1.0,
-        gravity: float = 9.81,
+        gravity: float | None = None,
     ) -> None:
         self.robot = checked_robot(robot)
         (self.start,) = finite_state(robot, q=q)
@@ -140,8 +141,9 @@ class Gait:
         height = float(middle[2]) - float(np.mean([self._under(p) for p in self.places.values()]))
         if not height > 0:
             raise InputError(f"the center of mass is {-height:g} m below the ground of the gait")
-        self.omega = math.sqrt(checked(gravity, "gravity", above=0) / height)
-        self._weight = gravity * robot.mass
+        fall = falling(robot, gravity)
+        self.omega = math.sqrt(fall / height)
+        self._weight = fall * robot.mass
         self._swings: dict[str, list[_Swing]] = {f: [] for f in frames}
         self._step(int(steps), along, step_time, rest, middle)
 

@@ -1,18 +1,29 @@
-"""All that a whole-body controller needs of a robot in one state, as one native Program.
+"""All that a tick of a whole-body controller needs of a robot and its tasks, as one Program.
 
-Mass matrix, nonlinear effects, contact points, frames, center of mass and angular momentum share
-most of their subexpressions; written together, they are one call and the optimizer sees them all.
+Mass matrix, nonlinear effects, contact points, and the rows A a = b of tasks share most of their
+subexpressions; written together, they are one call and the optimizer sees them all. Targets and
+gains are inputs, so that one Program serves all controllers with the same contacts and tasks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.algebra import as_expr
-from linkwright.algebra.triples import add, apply
+from linkwright.algebra import ZERO, Expr, as_expr, symbol
+from linkwright.algebra.triples import (
+    Triple,
+    add,
+    apply,
+    cross,
+    matrix_product,
+    subtract,
+    transposed,
+)
+from linkwright.base.fingerprint import fingerprint
+from linkwright.blocks.rotation_vectors import rotation_vector
 from linkwright.equations.kernels import mass_and_effects
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
@@ -21,77 +32,164 @@ from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.wholebody.contacts import FlatContact
 
 if TYPE_CHECKING:
+    from linkwright.robots.quantity import Quantity
     from linkwright.robots.robot import Robot
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 _SEEN = "local-world-aligned"
+_ROW = list[Expr]
 
-Terms = dict[str, Any]
-"""By name: `M`, `h`, of all contact points `J`, `drift` and `x`; of a frame `pose of`, `J of`,
-`drift of`; of the center of mass `c`, `Jc`; of the momentum `A`, `momentum drift`."""
+Plan = tuple[tuple[str, tuple[int, ...] | str], ...]
+"""Of each task its kind, and its frame (or, of a posture, places of coordinates and speeds)."""
+OUTPUTS = ("M", "h", "J", "drift", "slow", "A", "b")
+"""Mass matrix and nonlinear effects; of all contact points Jacobian, J' u, and the rates in which
+they come to rest (J' u left out); of all tasks the rows."""
 
 
-def terms_of(
-    robot: Robot,
-    contacts: Sequence[FlatContact],
-    frames: Sequence[str],
-    *,
-    center: bool,
-    spin: bool,
-) -> Callable[[Array, Array], Terms]:
-    """Return the function of coordinates and speeds that gives all terms by name."""
-    spots = {name: robot.spot(name) for name in (*frames, *(c.frame for c in contacts))}
+def target_size(kind: str, rows: int) -> int:
+    """Return how many numbers say what a task asks for: rates and accelerations beside places."""
+    return {"position": 9, "center": 9, "orientation": 9, "pose": 18, "momentum": 0}.get(kind, rows)
 
-    def write(writer: Writer, tree: Tree, dynamics: Callable[[Writer], Results]) -> Results:
-        results: dict[str, Any] = dict(dynamics(writer))
-        rates = tree.all_rates(writer)
-        points = [
-            _at(spots[c.frame], p) for c in contacts for p in np.asarray(c.points, dtype=float)
-        ]
-        if points:
-            rows, drift, place = [], [], []
-            for spot in points:
-                at, J = kinematics.pose_and_jacobian(writer, tree, spot, _SEEN)
-                rows += J[:3]
-                drift += kinematics.acceleration(writer, tree, spot, _SEEN, rates)[:3]
-                place.append(list(at.position))
-            results |= {"J": rows, "drift": drift, "x": place}
-        for k, name in enumerate(frames):
-            at, J = kinematics.pose_and_jacobian(writer, tree, spots[name], _SEEN)
-            slow = kinematics.acceleration(writer, tree, spots[name], _SEEN, rates)
-            results |= {f"T_{k}": kinematics.homogeneous(at), f"J_{k}": J, f"d_{k}": slow}
-        if center:
-            middle, J = momentum.mass_center_jacobian(writer, tree)
-            results |= {"c": list(middle), "Jc": J}
-        if center or spin:
-            results["A"] = momentum.centroidal_matrix(writer, tree)[1]
-            results["p"] = momentum.centroidal_momentum(writer, tree, rates)[1]
-        return results
+
+def terms_of(robot: Robot, contacts: Sequence[FlatContact], plan: Plan) -> Quantity:
+    """Return the function of coordinates, speeds, targets and gains that gives `OUTPUTS`.
+
+    Gains are 1 / settling, then kp and kd of each task.
+    """
+    named = [*(c.frame for c in contacts), *(x for _, x in plan if isinstance(x, str) and x)]
+    spots = {name: robot.spot(name) for name in dict.fromkeys(named)}
 
     def derive(tree: Tree) -> Any:
         dynamics = mass_and_effects(tree)
-        return tree.program("whole_body", ["q", "u"], lambda w: write(w, tree, dynamics))
+        counts = [target_size(kind, rows_in(kind, of)) for kind, of in plan]
+        target = [symbol(f"target{k}", "input") for k in range(max(sum(counts), 1))]
+        gain = [symbol(f"gain{k}", "input") for k in range(1 + 2 * len(plan))]
 
-    told = [(c.frame, np.asarray(c.points, dtype=float).tolist()) for c in contacts]
-    quantity = robot.quantity(f"whole body {told} {list(frames)} {center} {spin}", derive)
-    order = ["M", "h", *(["J", "drift", "x"] if contacts else [])]
-    for k in range(len(frames)):
-        order += [f"T_{k}", f"J_{k}", f"d_{k}"]
-    order += ["c", "Jc"] if center else []
-    order += ["A", "p"] if center or spin else []
-    public = {f"T_{k}": f"pose of {f}" for k, f in enumerate(frames)}
-    public |= {f"J_{k}": f"J of {f}" for k, f in enumerate(frames)}
-    public |= {f"d_{k}": f"drift of {f}" for k, f in enumerate(frames)}
-    public["p"] = "momentum drift"
-    keys = [public.get(name, name) for name in order]
+        def write(writer: Writer) -> Results:
+            results: dict[str, Any] = dict(dynamics(writer))
+            terms = _Terms(writer, tree)
+            results |= terms.contacts(
+                [(spots[c.frame], np.asarray(c.points, dtype=float)) for c in contacts], gain[0]
+            )
+            A, b, at = [], [], 0
+            for k, (kind, of) in enumerate(plan):
+                wanted = target[at : at + counts[k]]
+                at += counts[k]
+                place = spots[of] if isinstance(of, str) and of else of
+                rows, values = terms.task(kind, place, wanted, gain[1 + 2 * k], gain[2 + 2 * k])
+                A += rows
+                b += values
+            n = len(tree.speeds)
+            return results | {"A": A or [[ZERO] * n], "b": b or [ZERO]}
 
-    def evaluate(q: Array, u: Array) -> Terms:
-        return dict(zip(keys, quantity(q, u), strict=True))
+        more = {"target": target, "gain": gain}
+        return tree.program("whole_body", ["q", "u"], write, more)
 
-    return evaluate
+    points = [(c.frame, np.asarray(c.points, dtype=float).tolist()) for c in contacts]
+    name = f"whole body {points} {plan} {fingerprint('wholebody')}"
+    if name not in robot.kept:
+        robot.kept[name] = robot.quantity(name, derive)
+    return robot.kept[name]
 
 
-def _at(spot: FixedFrame, point: Array) -> FixedFrame:
+def rows_in(kind: str, of: tuple[int, ...] | str) -> int:
+    """Return how many rows a task has."""
+    return len(of) // 2 if kind == "posture" else 6 if kind == "pose" else 3
+
+
+class _Terms:
+    """Writes rows of contacts and tasks."""
+
+    def __init__(self, writer: Writer, tree: Tree) -> None:
+        self.writer, self.tree = writer, tree
+        self.rates = tree.all_rates(writer)
+
+    def contacts(self, spots: Sequence[tuple[FixedFrame, Array]], slowing: Expr) -> Results:
+        """Return Jacobian, J' u and slowing rates of the points of contacts.
+
+        Points that turn about each other cannot all be without w x (w x r), with r from the first.
+        """
+        writer, tree = self.writer, self.tree
+        J: list[_ROW] = []
+        drift: _ROW = []
+        slow: _ROW = []
+        for spot, points in spots:
+            first: Triple | None = None
+            for point in points:
+                at = _moved(spot, point)
+                stance, rows = kinematics.pose_and_jacobian(writer, tree, at, _SEEN)
+                moving = kinematics.velocity(writer, tree, at, _SEEN)
+                first = first or stance.position
+                arm = writer.triple(subtract(stance.position, first))
+                w = (moving[3], moving[4], moving[5])
+                inward = cross(w, writer.triple(cross(w, arm)))
+                late = kinematics.acceleration(writer, tree, at, _SEEN, self.rates)[:3]
+                J += rows[:3]
+                drift += late
+                slow += [
+                    i - v * slowing - x for i, v, x in zip(inward, moving[:3], late, strict=True)
+                ]
+        if not J:
+            J, drift, slow = [[ZERO] * len(tree.speeds)], [ZERO], [ZERO]
+        return {"J": J, "drift": drift, "slow": slow}
+
+    def task(
+        self, kind: str, of: Any, target: Sequence[Expr], kp: Expr, kd: Expr
+    ) -> tuple[list[_ROW], _ROW]:
+        """Return the rows of one task."""
+        writer, tree = self.writer, self.tree
+        speeds = tree.speeds
+        if kind == "force":
+            return [[ZERO] * len(speeds)] * 3, list(target)
+        if kind == "posture":
+            half = len(of) // 2
+            rows = [[as_expr(int(j == u)) for j in range(len(speeds))] for u in of[half:]]
+            pairs = zip(of[:half], of[half:], target, strict=True)
+            return rows, [kp * (x - tree.coordinates[q]) - kd * speeds[u] for q, u, x in pairs]
+        if kind == "momentum":
+            A = momentum.centroidal_matrix(writer, tree)[1][3:]
+            turning, late = momentum.centroidal_momentum(writer, tree, self.rates)
+            return A, [-kp * h - x for h, x in zip(turning[3:], late[3:], strict=True)]
+        if kind == "center":
+            middle, J = momentum.mass_center_jacobian(writer, tree)
+            below = 1 / momentum.gather(writer, tree, second=False).mass
+            h, push = momentum.centroidal_momentum(writer, tree, self.rates)
+            speed, late = ([below * x for x in y[:3]] for y in (h, push))
+            return J, _followed(target, middle, speed, late, kp, kd)
+        at, J = kinematics.pose_and_jacobian(writer, tree, of, _SEEN)
+        moving = kinematics.velocity(writer, tree, of, _SEEN)
+        late = kinematics.acceleration(writer, tree, of, _SEEN, self.rates)
+        rows, values = [], []
+        if kind != "orientation":
+            rows += J[:3]
+            values += _followed(target[:9], at.position, moving[:3], late[:3], kp, kd)
+        if kind != "position":
+            own, turn = target[-9:], transposed(at.rotation)
+            turned = matrix_product([own[:3], own[3:6], own[6:]], turn)
+            error = rotation_vector(turned, writer.hold)
+            rows += J[3:]
+            values += [
+                kp * e - kd * w - x for e, w, x in zip(error, moving[3:], late[3:], strict=True)
+            ]
+        return rows, values
+
+
+def _followed(
+    target: Sequence[Expr],
+    place: Sequence[Expr],
+    speed: Sequence[Expr],
+    late: Sequence[Expr],
+    kp: Expr,
+    kd: Expr,
+) -> _ROW:
+    """Return the acceleration that takes a place to its target."""
+    return [
+        target[6 + i] + kd * (target[3 + i] - speed[i]) + kp * (target[i] - place[i]) - late[i]
+        for i in range(3)
+    ]
+
+
+def _moved(spot: FixedFrame, point: Array) -> FixedFrame:
     """Return the frame moved to a point that is given in it."""
     x, y, z = (as_expr(float(v)) for v in point)
     return FixedFrame(spot.body, spot.rotation, add(spot.position, apply(spot.rotation, (x, y, z))))

@@ -58,6 +58,11 @@ class StoredKernel:
 
         return self._code("scalar", 1, write, SCALAR)
 
+    @property
+    def code(self) -> tuple[int, object]:
+        """The address of the scalar kernel, and what keeps it valid."""
+        return self._scalar_code.address(SCALAR), self._scalar_code
+
     def scalar_or(self, slow: Callable[..., Any] | None) -> Callable[..., Any]:
         """Return the scalar kernel, with another function for all but plain arrays of inputs."""
         return make_scalar_call(

@@ -152,7 +152,8 @@ class CalledFunctions:
                 stage: Integers = np.array([staged[i].ctypes.data, size, results], np.int64)
                 self._stages[i] = staged[i], stage
             if tick.foreign is not None:
-                self._kept[i] = in_place(_caller(tick, t, o[:size], self._views[i][2]))
+                made = getattr(tick.foreign, "native", _no_code)(size)
+                self._kept[i] = made or in_place(_caller(tick, t, o[:size], self._views[i][2]))
         self.use(self._mode)
 
     @property
@@ -165,8 +166,11 @@ class CalledFunctions:
         self._mode, self._wrap = mode, wrap
         for i, tick in enumerate(self._ticks):
             if tick.foreign is not None and i in self._kept:
-                here = mode in (INLINE, TAPED)
-                self._tables[i][0, FUNCTION["fn"]] = _address(self._kept[i]) if here else 0
+                kept, row = self._kept[i], self._tables[i][0]
+                if isinstance(kept, tuple):  # native code
+                    row[FUNCTION["fn"]], row[FUNCTION["context"]] = kept[:2]
+                else:
+                    row[FUNCTION["fn"]] = _address(kept) if mode in (INLINE, TAPED) else 0
             for number, function in self.functions.get(i, {}).items():
                 self._put(i, number, function)
 
@@ -288,6 +292,10 @@ def foreign_values(tick: Tick, t: float, arguments: list[float]) -> Array:
             remedy=f"it has to give {len(tick.slots)}",
         )
     return values
+
+
+def _no_code(_results_at: int) -> None:
+    """Stand for the native code of a function that has none."""
 
 
 def _caller(tick: Tick, t: Array, numbers: Array, results: Array) -> Callable[[], None]:
