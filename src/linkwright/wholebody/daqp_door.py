@@ -24,7 +24,7 @@ _SEEDS = 24
 _POINTER = ctypes.POINTER(ctypes.c_double)
 
 
-class Problem(ctypes.Structure):
+class DaqpProblem(ctypes.Structure):
     """Minimize x H x / 2 + f x within lower <= A x <= upper: `DAQPProblem`."""
 
     _fields_ = (
@@ -44,7 +44,7 @@ class Problem(ctypes.Structure):
     )
 
 
-class Result(ctypes.Structure):
+class DaqpResult(ctypes.Structure):
     """What was found: `DAQPResult`."""
 
     _fields_ = (
@@ -57,7 +57,9 @@ class Result(ctypes.Structure):
     )
 
 
-SOLVER = ctypes.CFUNCTYPE(None, ctypes.POINTER(Result), ctypes.POINTER(Problem), ctypes.c_void_p)
+SOLVER = ctypes.CFUNCTYPE(
+    None, ctypes.POINTER(DaqpResult), ctypes.POINTER(DaqpProblem), ctypes.c_void_p
+)
 
 
 @lru_cache(maxsize=1)
@@ -148,7 +150,7 @@ def solved(
     given = [np.array(a, dtype=float, order="C") for a in (H, f, A, upper, lower)]
     senses = np.full(m, sense, np.int32)
     x, multipliers = np.zeros(n), np.zeros(m)
-    problem = Problem(n, m, 0, *(a.ctypes.data for a in given), senses.ctypes.data, None, 0, 0)
-    result = Result(x.ctypes.data, multipliers.ctypes.data)
+    problem = DaqpProblem(n, m, 0, *(a.ctypes.data for a in given), senses.ctypes.data, None, 0, 0)
+    result = DaqpResult(x.ctypes.data, multipliers.ctypes.data)
     function(ctypes.byref(result), ctypes.byref(problem), None)
     return x, int(result.flag)

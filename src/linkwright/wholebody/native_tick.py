@@ -121,7 +121,7 @@ def _solve() -> str:
     with w.count(limits) as i:
         w.do(f"store i32 {narrow}, ptr {w.at(sense, i, 'i32')}")
     w.do(f"call void {_link(w, 'solver')}(ptr {result}, ptr {problem}, ptr null)")
-    place = w.at(result, str(daqp_door.Result.flag.offset), "i8")
+    place = w.at(result, str(daqp_door.DaqpResult.flag.offset), "i8")
     flag = w.op(f"sext i32 {w.op(f'load i32, ptr {place}')} to i64")
     return w.function("internal i64 @solve(ptr %context, i64 %size, i64 %kind)", f"ret i64 {flag}")
 
@@ -233,10 +233,10 @@ class TickMemory:
             self.fields[CONTEXT[name]] = array.ctypes.data
         self.sense = np.zeros(sizes["base"], np.int32)
         of = {name: array.ctypes.data for name, array in self.arrays.items()}
-        self.problem = daqp_door.Problem(
+        self.problem = daqp_door.DaqpProblem(
             0, 0, 0, of["H"], of["f"], of["R"], of["above"], of["below"], self.sense.ctypes.data
         )
-        self.result = daqp_door.Result(of["w"], of["multipliers"])
+        self.result = daqp_door.DaqpResult(of["w"], of["multipliers"])
         solver, self.keep = daqp_door.solver()
         for name, address in (
             ("solver", solver),
@@ -275,10 +275,11 @@ def _sizes(counts: Mapping[str, int], points: int) -> dict[str, int]:
         "q": counts["coordinates"], "u": n, "M": n * n, "h": n, "J": max(points, 1) * n,
         "drift": points, "slow": points, "A": max(rows, 1) * n, "b": rows,
         "E": many * width, "wanted": many, "X": (1 + n) * n, "Y": (1 + width) * width,
-        "T": width * s, "F": width * s, "S": width * width, "s0": width, "G": rows * s, "V": driven * s,
-        "B": max(asked, 8) * s, "P": limits * width, "R": limits * width, "H": width * width,
-        "f": width, "w": width, "z": many, "W": width * width, "x": width, "error": rows,
-        "y": many, "L": many * width, "K": many * width, "amount": counts["groups"],
+        "T": width * s, "F": width * s, "S": width * width, "s0": width,
+        "G": rows * s, "V": driven * s, "B": max(asked, 8) * s, "P": limits * width,
+        "R": limits * width, "H": width * width, "f": width, "w": width,
+        "z": many, "W": width * width, "x": width,
+        "error": rows, "y": many, "L": many * width, "K": many * width, "amount": counts["groups"],
     }  # fmt: skip
     sizes |= dict.fromkeys(("base", "lower", "upper", "below", "above", "group"), limits)
     sizes |= dict.fromkeys(("tau", "pivot", "order", "tau_k", "pivot_k", "order_k"), many)
