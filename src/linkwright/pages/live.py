@@ -81,7 +81,7 @@ def live_page_text(
     name = model.session.phases.name if scene is None else scene.name
     motion = SceneMotion(name, start) if scene is None else scene_motion(name, start, scene)
     about = _told(model, poses, chosen, shown)
-    about |= {"places": made.places, "whole": made.whole, "exact": made.exact}
+    about |= {"places": made.places, "whole": made.whole, "fused": made.fused}
     text, module = "", f'<script type="text/plain" id="module">{deflated(made.code)}</script>\n'
     for triangles in _TRIANGLES:
         block, drawn = PageBlock(), motion.scene

@@ -9,8 +9,6 @@ shifted against the third, and the last bit stands for all that was shifted out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from linkwright.backends.llvm.functions.emitter import float_literal
 
 
@@ -60,25 +58,46 @@ def _error() -> list[str]:
     ]
 
 
-def _fast() -> str:
+def _rounded() -> str:
+    """Return lines that give the sum as it is nearly always, and whether a tie may have spoiled it.
+
+    The sum of three is off only where the sum of what was rounded away was rounded itself, and
+    brought the whole to the middle of two numbers: then a nudge of the remainder moves it.
+    """
     return _lines(
         *_error(),
+        *_two_sum("s", "t", "%p", "%c"),
+        "%v = fadd double %t, %q",
+        "%z = fadd double %s, %v",
+        "%z.s = fsub double %z, %s",
+        "%r = fsub double %v, %z.s",
+        f"%r.more = fmul double %r, {_number(1 + 2.0**-50)}",
+        "%z.more = fadd double %z, %r.more",
+        "%same = fcmp oeq double %z, %z.more",
+        "%p.size = call double @llvm.fabs.f64(double %p)",
+        f"%p.near = fcmp ogt double %p.size, {_number(2.0**-800)}",
+    )
+
+
+def _to_odd() -> str:
+    """Return lines that give the sum where it may be a tie: what is below is rounded to odd."""
+    return _lines(
         *_two_sum("u", "ul", "%c", "%q"),
-        *_two_sum("t", "tl", "%p", "%u"),
-        *_two_sum("s", "e", "%tl", "%ul"),
-        "%bits = bitcast double %s to i64",
+        *_two_sum("w", "wl", "%p", "%u"),
+        *_two_sum("o", "e", "%wl", "%ul"),
+        "%bits = bitcast double %o to i64",
         "%toward = bitcast double %e to i64",
         "%apart = xor i64 %bits, %toward",
         "%other = icmp slt i64 %apart, 0",
         "%up = select i1 %other, i64 -1, i64 1",
         "%last = trunc i64 %bits to i1",
-        "%exact = fcmp oeq double %e, 0.0",
-        "%keep = or i1 %last, %exact",
+        "%whole = fcmp oeq double %e, 0.0",
+        "%keep = or i1 %last, %whole",
         "%by = select i1 %keep, i64 0, i64 %up",
-        "%odd = add i64 %bits, %by",
-        "%v = bitcast i64 %odd to double",
-        "%z = fadd double %t, %v",
-        "ret double %z",
+        "%odd.bits = add i64 %bits, %by",
+        "%below = bitcast i64 %odd.bits to double",
+        "%made = fadd double %w, %below",
+        "ret double %made",
     )
 
 
@@ -390,24 +409,28 @@ define hidden i128 @__multi3(i128 %a, i128 %b) nounwind {
 
 def fused_text(name: str = "fma") -> str:
     """Return the text of a function that multiplies and adds with one rounding."""
-    head: Sequence[str] = (
-        "%p = fmul double %a, %b",
-        "%a.size = call double @llvm.fabs.f64(double %a)",
-        "%b.size = call double @llvm.fabs.f64(double %b)",
-        "%c.size = call double @llvm.fabs.f64(double %c)",
-        "%p.size = call double @llvm.fabs.f64(double %p)",
-        f"%a.near = fcmp olt double %a.size, {_number(2.0**200)}",
-        f"%b.near = fcmp olt double %b.size, {_number(2.0**200)}",
-        f"%c.near = fcmp olt double %c.size, {_number(2.0**900)}",
-        f"%p.near = fcmp ogt double %p.size, {_number(2.0**-800)}",
-        "%ab.near = and i1 %a.near, %b.near",
-        "%pc.near = and i1 %p.near, %c.near",
-        "%near = and i1 %ab.near, %pc.near",
-        "br i1 %near, label %fast, label %slow",
-    )
+    sizes = [f"%{n}.size = call double @llvm.fabs.f64(double %{n})" for n in "abc"]
     main = (
         f"define hidden double @{name}(double %a, double %b, double %c) nounwind {{\nentry:\n"
-        f"{_lines(*head)}fast:\n{_fast()}slow:\n"
+        "  %p = fmul double %a, %b\n"
+        f"{_rounded()}"
+        "  br i1 %p.near, label %near, label %small\n"
+        "near:\n  br i1 %same, label %done, label %tie\n"
+        "done:\n  ret double %z\n"
+        "small:\n"
+        "  %a0 = fcmp oeq double %a, 0.0\n"
+        "  %b0 = fcmp oeq double %b, 0.0\n"
+        "  %none = or i1 %a0, %b0\n"
+        "  %sum = fadd double %p, %c\n"
+        "  br i1 %none, label %only, label %slow\n"
+        "only:\n  ret double %sum\n"
+        f"tie:\n{_lines(*sizes)}"
+        f"  %a.near = fcmp olt double %a.size, {_number(2.0**200)}\n"
+        f"  %b.near = fcmp olt double %b.size, {_number(2.0**200)}\n"
+        f"  %c.near = fcmp olt double %c.size, {_number(2.0**900)}\n"
+        "  %ab.near = and i1 %a.near, %b.near\n"
+        "  %abc.near = and i1 %ab.near, %c.near\n"
+        f"  br i1 %abc.near, label %odd, label %slow\nodd:\n{_to_odd()}slow:\n"
         "  %far = call double @lw.fma.far(double %a, double %b, double %c)\n"
         "  ret double %far\n}\n"
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from linkwright.backends.foreign import bound_functions
 from linkwright.backends.llvm.compile import simplified
 from linkwright.backends.wasm.arithmetic import arithmetic_text
-from linkwright.backends.wasm.module import WasmModule, assemble
+from linkwright.backends.wasm.module import WasmModule, assemble, body_of
 from linkwright.base.errors import InputError
 from linkwright.program import Program
 from linkwright.simulation.native.bundle import phase_programs
@@ -42,12 +43,15 @@ class LiveModule:
             (`scratch`), and of the arrays of the run by name.
         whole: addresses of the integers of the run, by name; the budget and the end of it.
         exact: whether products and sums are fused as in native code.
+        fused: where the code is that multiplies and adds with one rounding, and how many bytes it
+            has: a browser that has an instruction for it may put that there.
     """
 
     code: bytes
     places: dict[str, int]
     whole: dict[str, int]
     exact: bool
+    fused: tuple[int, int] | None
 
 
 def refuse_python(name: str, phases: Phases) -> None:
@@ -94,10 +98,15 @@ def live_module(
     method = machine.settings.method
     variant = Variant(1, method.adaptive, method.adaptive, machine_follows(machine))
     unit = bundle_ir(phases, method, 1, packed=1, fuse=None if exact else False, more=own)
-    loop = simplified(driver_ir(variant))
+    loop = _loop(variant)
     names = ["output", "accepted", *own] if phases.accepted is not None else ["output", *own]
     code = assemble([unit, loop, arithmetic_text(exact=exact)], [RUN, PREPARE, *names])
     return _filled(machine, code, exact, scratch)
+
+
+@lru_cache(maxsize=8)
+def _loop(variant: Variant) -> str:
+    return simplified(driver_ir(variant))
 
 
 def machine_follows(machine: Machine) -> bool:
@@ -179,4 +188,6 @@ def _filled(machine: Machine, code: WasmModule, exact: bool, scratch: int) -> Li
     del places["row_count"]
     whole = {name: values["whole"] + 8 * WHOLE[name] for name in WHOLE.fields}
     whole |= {name: places["config"] + 8 * CONFIG[name] for name in ("budget", "until")}
-    return LiveModule(code.bytes_with(memory.parts, memory.at), places, whole, exact)
+    made = code.bytes_with(memory.parts, memory.at)
+    fused = body_of(made, code.functions["fma"] - 1) if exact else None
+    return LiveModule(made, places, whole, exact, fused)
