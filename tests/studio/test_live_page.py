@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.base.errors import InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.blocks import Block
 from linkwright.cli import main
 from linkwright.mechanism import Mechanism
@@ -91,6 +91,52 @@ def test_the_page_has_the_bits_of_the_native_run(name: str, tmp_path: Path) -> N
     if found["stopped"] is None:
         now: Any = model.session.machine.rows_of("t")
         np.testing.assert_array_equal(found["row"], model.session.machine.outputs(now)[0])
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", cases(LIVE, daily=["servo-arm"]))
+def test_the_page_rejects_the_values_that_a_run_rejects(name: str, tmp_path: Path) -> None:
+    model = live_model(ROBOTS / name if name.endswith(".urdf") else name)
+    tried = [
+        (c.name, v)
+        for c in model.adjustable
+        if c.kind in ("parameter", "gain")
+        for v in (-c.value or -1.0, 0.0, -1e-3 * abs(c.value), 1e300, 2 * c.value or 1.0)
+    ]
+    with shown(model, tmp_path) as (page, wrong):
+        found = page.evaluate(
+            """(tried) => { const l = studio.live; return tried.map(([name, value]) => {
+                const k = l.told.controls.findIndex((c) => c.name === name), was = l.values[k];
+                l.values[k] = value; l.put(); const why = l.broken();
+                l.values[k] = was; l.put(); return why !== ""; }); }""",
+            tried,
+        )
+    for (parameter, value), rejected in zip(tried, found, strict=True):
+        try:
+            model.session.refuse({parameter: value})
+        except Error:
+            assert rejected, (parameter, value)
+        else:
+            assert not rejected, (parameter, value)
+    assert not wrong
+
+
+def test_a_value_that_a_run_rejects_leaves_the_last_good_one(tmp_path: Path) -> None:
+    m = Mechanism("rod")
+    m.body("rod", rotate="z", mass="m", com=(1, 0, 0), inertia="I")
+    m.gravity(along="-y")
+    m.defaults(m=1.0, I=0.1)
+    with shown(live_model(m), tmp_path) as (page, wrong):
+        found = page.evaluate("""() => { const c = studio.controls, at = (n) =>
+            studio.live.told.controls.findIndex((x) => x.name === n);
+            const said = () => document.getElementById("refused").textContent;
+            c.set(at("m"), 2); c.set(at("m"), -1); const mass = [said(), location.hash];
+            c.set(at("I"), -1);
+            return [...mass, said(), studio.live.values[at("m")]]; }""")
+    assert found[0] == "m: rod: its mass must not be negative: it stays as it was"
+    assert found[1] == "#m=2"
+    assert found[2] == "I: rod: its inertia must have no negative moment: it stays as it was"
+    assert found[3] == 2
     assert not wrong
 
 

@@ -27,6 +27,7 @@ from linkwright.studio.server import Studio
 from linkwright.studio.state import panels_of
 from tests.seeds import seldom
 from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 
 def controlled() -> lw.System:
@@ -139,10 +140,46 @@ def test_a_notebook_shows_the_page_below_the_cell(
     found = re.search(r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts"', shown[0])
     assert found is not None
     assert html.unescape(found[1]) == page_text([motion_of(run)])
-    studio = controlled().show()
+
+
+def test_a_model_runs_below_the_cell(shown: list[str], tmp_path: Path) -> None:
+    """The page inside a frame without an origin: it is computed there."""
+    assert lw.show(lw.load("pendulum")) is None
+    (tmp_path / "cell.html").write_text(f"<!doctype html>{shown[0]}", encoding="utf-8")
+    with opened(tmp_path / "cell.html", offline=True) as (page, wrong):
+        soon(lambda: len(page.frames) == 2)
+        frame = page.frames[1]
+        soon(lambda: frame.evaluate("document.documentElement.dataset.ready") == "yes")
+        found = frame.evaluate("""() => { const l = studio.live, x = l.at("x"); l.reset();
+            const was = l.f[x];
+            while (l.sample < 60) l.advance();
+            return [was, l.f[x]]; }""")
+    assert found[0] != found[1]
+    assert not wrong
+
+
+def test_what_cannot_run_in_a_page_is_served_to_a_notebook(
+    shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    m = lw.Mechanism("rod")
+    m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    torque = lw.foreign("torque", python=lambda q: -q)
+    m.moment("push", torque(m.coordinates["rod"]), on=m.bodies["rod"], about=m.z)
+    studio = lw.System(m, name="rod").show()
     assert studio is not None
-    assert studio.address in shown[1]
+    assert studio.address in shown[0]
     studio.close()
+    assert "'torque' is a function outside of it" in capsys.readouterr().err
+
+
+def test_marimo_shows_the_page_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[str] = []
+    marimo = types.ModuleType("marimo")
+    output = types.SimpleNamespace(append=found.append)
+    marimo.__dict__.update(running_in_notebook=lambda: True, Html=str, output=output)
+    monkeypatch.setitem(sys.modules, "marimo", marimo)
+    assert lw.show(lw.load("pendulum")) is None
+    assert found[0].startswith("<div><iframe srcdoc=")
 
 
 def test_no_browser_is_opened_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

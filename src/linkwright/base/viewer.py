@@ -105,8 +105,8 @@ def show(
     """Open the studio with runs, recordings, mechanisms, robots, a System, or files of them.
 
     The first is drawn in full, others as ghosts. It serves at an address that is printed, and opens
-    the browser where there is one. In a notebook what has moved is shown below the cell, as the
-    page that `page` writes; a System is served, to be run live.
+    the browser where there is one. In a notebook the page that `page` writes is shown below the
+    cell: what has moved is played, and a model runs live where it can run in a page.
 
     Args:
         things: what to look at.

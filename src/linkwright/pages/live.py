@@ -54,6 +54,8 @@ class LiveModel:
     adjustable: Sequence[Any]  # parameters and inputs: name, unit, value, low, high and so on
     hands: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)  # by body, in w
     speed: float = 1.0  # at which it is best looked at, seconds in a second on the wall
+    # what is demanded of parameters and inputs, and what each number of it says where it is not met
+    conditions: tuple[Program | None, Sequence[str]] = (None, ())
 
 
 def live_page_text(
@@ -71,17 +73,21 @@ def live_page_text(
     layout = _layout(model, graphs)
     start, scene = tried(model), model.scene
     poses = None if scene is None else scene.poses.program()
-    ports = () if poses is None else (*poses.inputs, *poses.outputs)
+    demanded, words = model.conditions
+    more = {n: made for n, made in (("poses", poses), ("conditions", demanded)) if made is not None}
+    ports = [port for made in more.values() for port in (*made.inputs, *made.outputs)]
     made = live_module(
         model.session,
         exact=exact,
-        more={} if poses is None else {"poses": poses},
+        more=more,
         scratch=8 * (sum(port.size for port in ports) + 8),
     )
     name = model.session.phases.name if scene is None else scene.name
     motion = SceneMotion(name, start) if scene is None else scene_motion(name, start, scene)
     about = _told(model, poses, chosen, shown)
     about |= {"places": made.places, "whole": made.whole, "fused": made.fused}
+    if demanded is not None:
+        about["demands"] = {"takes": [port.name for port in demanded.inputs], "words": list(words)}
     text, module = "", f'<script type="text/plain" id="module">{deflated(made.code)}</script>\n'
     for triangles in _TRIANGLES:
         block, drawn = PageBlock(), motion.scene
@@ -242,7 +248,7 @@ def _controls(
 
 
 def _control(control: Any, places: Mapping[str, list[Any]]) -> dict[str, Any]:
-    names = ("name", "unit", "value", "low", "high", "doc", "kind", "sign")
+    names = ("name", "unit", "value", "low", "high", "doc", "kind")
     return {**{n: getattr(control, n) for n in names}, "at": places[control.name]}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.base.errors import InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
 from linkwright.pages.page import MOST_BYTES, page_text, write_page
@@ -114,6 +114,14 @@ def show(
         raise InputError("there is nothing to show", remedy="give a run, a model or a recording")
     inline, lab = block is None and in_notebook(), _lab_in(things)
     moving = lab is None and not any(isinstance(thing, System) for thing in things)
+    if (
+        inline
+        and lab is None
+        and len(things) == 1
+        and (text := _live_text(things[0], roots, scene))
+    ):
+        _display(f'srcdoc="{html.escape(text)}" sandbox="allow-scripts"')
+        return None
     if inline and moving:
         text = page_text([motion_of(thing, roots, scene) for thing in things])
         _display(f'srcdoc="{html.escape(text)}" sandbox="allow-scripts"')
@@ -144,6 +152,20 @@ def show(
     except KeyboardInterrupt:  # before it came to wait
         studio.close()
     return None
+
+
+def _live_text(thing: Any, roots: Roots, scene: SceneFileLike | None) -> str:
+    """Return the live page of a model; nothing where it has none, and a note of why."""
+    from linkwright.pages.live import live_page_text
+    from linkwright.studio.live_page import live_model
+
+    if not isinstance(thing, Robot | Mechanism | System):
+        return ""
+    try:
+        return live_page_text(live_model(thing, roots=roots, scene=scene), most=MOST_BYTES)
+    except Error as error:
+        print(f"note: {error}", file=sys.stderr)
+        return ""
 
 
 def _lab_in(things: Sequence[Any]) -> Any:
@@ -202,15 +224,27 @@ def in_notebook() -> bool:
     >>> in_notebook()
     False
     """
+    if _marimo() is not None:
+        return True
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None
 
 
 def _display(source: str) -> None:
     """Show a frame below the cell of a notebook."""
-    shown = import_module("IPython.display")
     style = f"width:100%;height:{_HEIGHT}px;border:0"
-    shown.display(shown.HTML(f'<div><iframe {source} style="{style}"></iframe></div>'))
+    text = f'<div><iframe {source} style="{style}"></iframe></div>'
+    if (marimo := _marimo()) is not None:
+        marimo.output.append(marimo.Html(text))
+        return
+    shown = import_module("IPython.display")
+    shown.display(shown.HTML(text))
+
+
+def _marimo() -> Any:
+    """Return marimo where a notebook of it runs this."""
+    found = sys.modules.get("marimo")
+    return found if found is not None and found.running_in_notebook() else None
 
 
 def open_browser(address: str) -> bool:

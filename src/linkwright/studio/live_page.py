@@ -24,6 +24,7 @@ from linkwright.simulation.paced import FRAMES
 from linkwright.studio.live_sessions import live_session
 from linkwright.studio.live_system import plant_of
 from linkwright.system import System
+from linkwright.system.conditions import conditions_program
 from linkwright.system.force_arrows import told_wheels
 from linkwright.system.numbers import parameters as parameters_of
 
@@ -86,7 +87,8 @@ def live_model(
     tick = float(plant.system.clock().tick)
     every = max(1, round(plant.speed / (FRAMES * tick)))
     session = live_session(plant.system, plant.record, every, contact=bool(plant.grounds))
-    return LiveModel(session, drawn, plant.adjustables, plant.hands, plant.speed)
+    demanded = conditions_program(plant.system, session.phases)
+    return LiveModel(session, drawn, plant.adjustables, plant.hands, plant.speed, demanded)
 
 
 def write_live_page(

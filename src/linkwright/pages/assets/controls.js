@@ -21,15 +21,9 @@ class Controls {
     undo.onclick = () => this.set(k, c.value);
     return { box: make("div", { className: "control", title: [c.doc, `from ${+c.low.toPrecision(3)} to ${+c.high.toPrecision(3)} ${unit}`].filter(Boolean).join(": ") }, label, slider, number, undo), slider, number, undo };
   }
-  refusal(c, v) {
-    if (!Number.isFinite(v)) return `${c.name}: a number is needed`;
-    if (c.sign === "positive" && v <= 0) return `${c.name} must be above zero`;
-    if (c.sign === "nonnegative" && v < 0) return `${c.name} cannot be below zero`;
-    return "";
-  }
   set(k, value, quiet = false) {
     const c = this.all[k], s = this.s;
-    let why = this.refusal(c, value);
+    let why = Number.isFinite(value) ? "" : `${c.name}: a number is needed`;
     if (!why && value !== this.live.values[k]) { if (!quiet) branch(s); why = this.live.set(k, value); why = why && `${c.name}: ${why}`; }
     $("refused").textContent = why; $("refused").hidden = !why;
     this.show();
@@ -64,12 +58,13 @@ class Controls {
     try { history.replaceState(null, "", "#" + parts.join("&")); } catch { /* a frame without an address of its own */ }
   }
   read() {
-    let any = false;
+    const changes = [];
     for (const part of location.hash.slice(1).split("&")) {
       const [name, value] = part.split("="), k = value === undefined ? -1 : this.all.findIndex((c) => encodeURIComponent(c.name) === name);
-      if (k >= 0 && !this.refusal(this.all[k], parseFloat(value))) { this.live.values[k] = parseFloat(value); any = true; }
+      if (k >= 0 && Number.isFinite(parseFloat(value))) changes.push([k, parseFloat(value)]);
     }
-    if (any) this.live.reset();
+    const wrong = this.live.start(changes);
+    if (wrong) { $("refused").textContent = wrong; $("refused").hidden = false; }
     this.show(); refreshLive(this.s);
   }
 }
@@ -87,6 +82,7 @@ function setControls(s, block) {
   const again = make("button", { id: "reset", title: "Reset: to the start, with the values of now (Backspace)", ariaLabel: "reset", textContent: "Reset", onclick: () => resetLive(s) });
   KEYS.splice(KEYS.findIndex(([key]) => key === "L"), 1, ["Backspace", "reset: to the start, with the values of now"]);
   $("loop").hidden = true; $("first").after(again);
+  home.append(refused);
   s.controls = new Controls(home, s);
   home.append(refused);
   addEventListener("keydown", (e) => { if (e.key === "Backspace" && !/^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) { e.preventDefault(); resetLive(s); } });

@@ -85,16 +85,35 @@ class LiveRun {
     this.f.set(before, x);
     return false;
   }
+  // From the start with other values; where they break what is demanded, with those of the model.
+  start(changes) {
+    if (!changes.length) return "";
+    for (const [k, value] of changes) this.values[k] = value;
+    this.put();
+    const wrong = this.broken();
+    if (wrong) this.values = this.told.controls.map((c) => c.value);
+    this.reset();
+    return wrong && `${wrong}: the page starts with its defaults`;
+  }
   // Another value from here on; what cannot be is told, and nothing changes.
   set(k, value) {
     const before = this.values[k], state = this.bytes.slice(this.from, this.from + this.state);
     this.values[k] = value; this.put();
-    if (this.told.controls[k].at[0] === "p" && !this.close()) {
+    const broken = this.broken() || (this.told.controls[k].at[0] === "p" && !this.close() ? "the loops cannot be closed with this value" : "");
+    if (broken) {
       this.values[k] = before; this.bytes.set(state, this.from);
-      return "the loops cannot be closed with this value: it stays as it was";
+      return `${broken}: it stays as it was`;
     }
     this.remember(); this.stopped = null; this.save();
     return "";
+  }
+  // What the values of now break of what is demanded of them, as the native run demands it; nothing where all is met.
+  broken() {
+    const { demands, places } = this.told;
+    if (!demands) return "";
+    this.module.conditions(...demands.takes.map((n) => places[n]), places.scratch);
+    const found = demands.words.findIndex((_, k) => !(this.f[places.scratch / 8 + k] >= 0 && this.f[places.scratch / 8 + k] < Infinity));
+    return found < 0 ? "" : demands.words[found];
   }
   save() { this.saved = this.saved.filter((s) => s.sample < this.sample && s.sample > this.sample - this.keep); this.saved.push({ sample: this.sample, state: this.bytes.slice(this.from, this.from + this.state), values: [...this.values] }); }
   // Back to a time that is kept; what came after it is forgotten.
