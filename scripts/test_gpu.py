@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--models", nargs="*", help="those of which runs are compared")
     parser.add_argument("--runs-only", action="store_true", help="leave kernels out")
+    parser.add_argument("--gradients", action="store_true", help="gradients of runs alone")
     chosen = parser.parse_args(arguments)
     try:
         owner = card()
@@ -58,7 +59,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     kernels = () if chosen.runs_only else (*_compared(), *_measured(owner))
-    runs = (*_raced(), *_swept(chosen.sweep), *_whole_runs(chosen.jobs, chosen.models))
+    if chosen.gradients:
+        print("\n".join(_gradients()))
+        return 0
+    runs = (
+        *_raced(),
+        *_gradients(),
+        *_swept(chosen.sweep),
+        *_whole_runs(chosen.jobs, chosen.models),
+    )
     lines = [f"# On a card: {owner.name}", "", *kernels, "", *runs]
     text = "\n".join(lines) + "\n"
     print(text)
@@ -262,6 +271,54 @@ def _raced() -> Iterator[str]:
         rest = times[1] - taken[1] / rate if rate else times[1]
         row = f"| {model} | {method} | {count:,} | {rest:.2f} s | {rate / 1e6:,.0f} M |"
         print(row, times, flush=True)
+        yield row
+    yield ""
+
+
+MOVED = (
+    *("Ixx2", "Ixx3", "Ixx4", "Ixx5", "Iyy1", "Iyy2", "Iyy3", "Iyy4", "Izz2", "Izz3", "Izz4"),
+    *("a2", "a3", "d3", "d4", "g", "m2", "m3", "m4", "m5"),
+)
+
+
+def _gradients() -> Iterator[str]:
+    """Say what gradients of runs of an arm take, beside central differences of as many runs."""
+    model, until, to = "puma560:drives=off", 2.0, list(MOVED)
+    known = {s.name: s.value for s in system_of(lw.load(model)).phases(()).p}
+    given: dict[str, Any] = {"of": "q2", "to": to, "step": 1e-3}
+    yield f"Gradients of runs of the {model} over 2 s (rk4, 1 ms), of an angle to {len(to)} numbers"
+    yield "by adjoints; central differences are two runs for each number, in one batch."
+    yield ""
+    yield "| runs | adjoints | central differences | ratio | to those forward |"
+    yield "|---|---|---|---|---|"
+    for runs in (1, 1 << 12, 1 << 15):
+        rng = np.random.default_rng(7)
+        starts = {f"q{i + 1}": rng.uniform(-0.3, 0.3, runs) for i in range(6)}
+        values = {n: np.full((runs, 2 * len(to)), known[n]) for n in to}
+        for k, n in enumerate(to):
+            values[n][:, 2 * k : 2 * k + 2] += 1e-5 * np.array([1.0, -1.0])
+        many = {n: np.repeat(x, 2 * len(to)) for n, x in starts.items()}
+        flat = {n: x.ravel() for n, x in values.items()}
+        took = []
+        for _ in range(2):  # the first time everything is compiled
+            begun = time.perf_counter()
+            found = lw.sensitivity(
+                model, until, mode="adjoint", initial=starts, device="cuda", **given
+            )
+            took.append(time.perf_counter() - begun)
+        for _ in range(2):
+            begun = time.perf_counter()
+            lw.simulate_batch(
+                model, until, initial=many, parameters=flat, step=1e-3, every=0, device="cuda"
+            )
+            took.append(time.perf_counter() - begun)
+        few = {n: x[:16] for n, x in starts.items()}
+        forth = lw.sensitivity(model, until, mode="forward", initial=few, **given).jacobian
+        back = found.jacobian[:16]
+        apart = np.abs(back - forth).max() / np.abs(forth).max()
+        row = f"| {runs:,} | {took[1]:.2f} s | {took[3]:.2f} s | {took[1] / took[3]:.2f} "
+        row += f"| {apart:.0e} |"
+        print(row, took, flush=True)
         yield row
     yield ""
 

@@ -6,6 +6,7 @@ from linkwright.simulation.changing import (
     Switch as Switch,
     simulate_modes as simulate_modes,
 )
+from linkwright.simulation.fitting import fit as fit
 from linkwright.simulation.native.batch import Batch as Batch
 from linkwright.simulation.native.methods import METHODS as METHODS
 from linkwright.simulation.run import Energies as Energies, Run as Run
@@ -14,5 +15,5 @@ from linkwright.simulation.runs import (
     RunStopped as RunStopped,
     simulate as simulate,
 )
-from linkwright.simulation.sensitivity import fit as fit, sensitivity as sensitivity
+from linkwright.simulation.sensitivity import sensitivity as sensitivity
 from linkwright.simulation.settings import RunSettings as RunSettings

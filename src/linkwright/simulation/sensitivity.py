@@ -1,10 +1,10 @@
-"""How a run moves with its parameters and starts, and parameters that let it meet a recording."""
+"""How a run moves with its parameters and starts: forward, or by adjoints."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,26 +15,31 @@ from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, suggestion
 from linkwright.base.results import Result
 from linkwright.mechanism import ModelLike
-from linkwright.recording.in_units import in_units
-from linkwright.recording.recording import Recording
+from linkwright.program import ProgramPort
+from linkwright.simulation.adjoints import STRETCH, Kept, WayBack, adjoint_of
 from linkwright.simulation.batches import Given, _each, _typical, starts_freely, starts_of
-from linkwright.simulation.described import own_times, timed
-from linkwright.simulation.native.batch import Batch, run_batch
+from linkwright.simulation.described import timed
+from linkwright.simulation.native import tables
+from linkwright.simulation.native.batch import Batch, reason_of, run_batch, run_count
+from linkwright.simulation.native.machine import Machine, Settings, start_of
 from linkwright.simulation.native.methods import method_named
-from linkwright.simulation.run import Run
+from linkwright.simulation.native.named import put_named, refuse_beyond
+from linkwright.simulation.native.tables import LOG
 from linkwright.simulation.settings import RunSettings, settings_of
 from linkwright.simulation.tangents import derivative_name, with_derivatives
 from linkwright.system import System, system_of
 from linkwright.system.phases import Phases
 
 Array = NDArray[np.float64]
+Found = tuple[Array, Array, Array, tuple[str, ...]]
+"""Times, samples, rates (both with an axis of runs in front), and why runs ended early."""
 _FINAL = "final."
 _METHODS = ("midpoint", "rk4", "semi-implicit", "dopri5", "dop853")
+_MODES = ("auto", "forward", "adjoint")
+_FEW = 8
+"""How many columns forward cost less than a way back."""
 _STEP = 1e-4
 """By how much starts move that constraints determine, for their differences."""
-_ROUNDS = 60
-_CLOSE = 1e-10
-"""By how much less the squares of deviations are in the last round of a fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,8 +53,10 @@ class RunSensitivity(Result):
         jacobian: their derivatives at the end, a row for each result.
         times: of the samples, s.
         samples: (times, results).
-        rates: (times, results, to): the derivatives over time.
-        reason: why the run ended before its time; empty where it did not.
+        rates: (times, results, to): the derivatives over time; by adjoints at the end alone.
+        reason: why the run, or the first of many, ended before its time; empty where none did.
+        reasons: the same of each of many runs. Values, the Jacobian, samples and rates then have an
+            axis of runs in front.
     """
 
     of: tuple[str, ...]
@@ -60,23 +67,27 @@ class RunSensitivity(Result):
     samples: Array = field(repr=False)
     rates: Array = field(repr=False)
     reason: str = ""
+    reasons: tuple[str, ...] = ()
     _units = (("times", "s"),)
 
     def __repr__(self) -> str:
         return f"RunSensitivity({len(self.of)} results to {len(self.to)} numbers)"
 
     def __getitem__(self, name: str) -> Any:
-        """Return the derivative by a number: one, or one for each of several results."""
+        """Return the derivative by a number: one, or one for each of several results or runs."""
         if name not in self.to:
             raise Error(f"nothing moves with {name!r}", remedy=suggestion(name, self.to, ""))
-        column = self.jacobian[:, self.to.index(name)]
-        return float(column[0]) if len(self.of) == 1 else column
+        column = self.jacobian[..., self.to.index(name)]
+        if len(self.of) > 1:
+            return column
+        return column[..., 0] if column.ndim > 1 else float(column[0])
 
     def table(self) -> list[tuple[str, ...]]:
         """Return heads and rows as text."""
         rows = [("of", *self.to)]
-        for name, row in zip(self.of, self.jacobian, strict=True):
-            rows.append((name, *(f"{x:.6g}" for x in row)))
+        for table in self.jacobian.reshape(-1, len(self.of), len(self.to)):  # of each run
+            for name, row in zip(self.of, table, strict=True):
+                rows.append((name, *(f"{x:.6g}" for x in row)))
         return rows
 
 
@@ -94,12 +105,15 @@ def sensitivity(
     every: int | None = None,
     seed: int = 0,
     tolerance: float = 1e-9,
+    mode: str = "auto",
     device: str = "cpu",
 ) -> RunSensitivity:
     """Return how results of a run move with parameters, inputs and starts, exactly.
 
-    The derivatives are states beside those of the run, moved by the tangents of the same Programs:
-    through each step, sampled blocks, and events with the times at which they happen.
+    Forward, the derivatives are states beside those of the run, moved by the tangents of the same
+    Programs: through each step, sampled blocks, and events with the times at which they happen.
+    Adjoints go back over the run once for each result, which is quicker by many numbers, and tells
+    the derivatives at the end alone. Where values or starts are arrays there are many runs.
 
     Args:
         model: a mechanism, a robot, a System, a file or the name of a shipped model.
@@ -108,11 +122,13 @@ def sensitivity(
         to: names of parameters, inputs, or states, by where they start.
         step: of a method with fixed steps, s, as for `simulate`.
         method: "rk4", "midpoint", "semi-implicit", "dopri5" or "dop853".
-        parameters: their values, and those of inputs, by name, SI.
-        initial: where states start, by name, SI.
+        parameters: their values, and those of inputs, by name, SI: one number, or one for each run.
+        initial: where states start, by name, SI, in the same way.
         every: steps from one sample to the next; by default for about a thousand samples.
         seed: of noise.
         tolerance: of an adaptive method, relative error of a step, of derivatives too.
+        mode: "forward", "adjoint" (fixed steps), or "auto": adjoints where `to` has more than
+            eight names for each of `of`, steps are fixed and `every` is not given.
         device: "cpu", or "cuda" for an NVIDIA card.
 
     Example:
@@ -129,12 +145,29 @@ def sensitivity(
         until, step=step, method=method, tolerance=tolerance, every=every, seed=seed
     )
     names = (of,) if isinstance(of, str) else tuple(of)
+    if mode not in _MODES:
+        raise Error(f"there is no mode {mode!r}", remedy=f"choose one of {', '.join(_MODES)}")
     made = SensitiveRun(
         model, settings, [n.removeprefix(_FINAL) for n in names], to, parameters, initial
     )
-    times, samples, rates, reason = made.run({}, device=device)
+    many = len(made.to) > _FEW * len(names)
+    back = mode == "adjoint" or (mode == "auto" and many and every is None)
+    if back and (mode == "adjoint" or made.goes_back(device)):
+        times, samples, rates, reasons = made.back(device)
+    else:
+        times, samples, rates, reasons = made.forth({}, device)
+    if made.runs is None:
+        samples, rates = samples[0], rates[0]
     return RunSensitivity(
-        names, made.to, samples[-1], rates[-1], times, samples, rates, reason=reason
+        names,
+        made.to,
+        samples[..., -1, :],
+        rates[..., -1, :, :],
+        times,
+        samples,
+        rates,
+        reason=next(filter(None, reasons), ""),
+        reasons=() if made.runs is None else reasons,
     )
 
 
@@ -155,8 +188,10 @@ class SensitiveRun:
         given = _each(self.system, by_name(values, "values"), "values")
         starts = _each(self.system, by_name(initial, "initial"), "initial")
         _typical(self.system, starts, given)
-        self.given = {n: float(np.asarray(v)) for n, v in given.items()}
-        self.initial = {n: float(np.asarray(v)) for n, v in starts.items()}
+        self.given = {n: np.asarray(v, dtype=float) for n, v in given.items()}
+        self.initial = {n: np.asarray(v, dtype=float) for n, v in starts.items()}
+        many = [v for v in (*self.given.values(), *self.initial.values()) if v.ndim]
+        self.runs = run_count(None, many) if many else None
         method = method_named(settings.method)
         if method.name not in _METHODS:
             raise Error(
@@ -171,11 +206,11 @@ class SensitiveRun:
                 "turn freely in space",
                 remedy="take rk4",
             )
+        self.asked = settings
         self.phases, self.settings = timed(self.system, phases, settings)
         self.of = tuple(of)
         self._require()
-        self.wide: Phases = with_derivatives(self._outputs(), self.to, {})
-        self.at = {
+        self.at: dict[str, Any] = {
             **{s.name: s.value for s in (*self.phases.x, *self.phases.d)},
             **self.initial,
             **{s.name: s.value for s in (*self.phases.p, *self.phases.w)},
@@ -217,285 +252,286 @@ class SensitiveRun:
         )
         return replace(phases, output=program, outputs=tuple(outputs))
 
-    def starts(self, at: Mapping[str, float]) -> dict[str, float]:
-        """Return where states and their derivatives start."""
+    def starts(self, at: Mapping[str, float]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return where states start, and how that moves: by state, by number."""
         phases, by = self.phases, self.to
         states = {s.name for s in (*phases.x, *phases.d)}
-        base = {**self.given, **{n: v for n, v in at.items() if n not in states}}
-        initial = {**self.initial, **{n: v for n, v in at.items() if n in states}}
+        base: dict[str, Any] = {**self.given, **{n: v for n, v in at.items() if n not in states}}
+        initial: dict[str, Any] = {
+            **self.initial,
+            **{n: v for n, v in at.items() if n in states},
+        }
         m = self.system.mechanism
-        free = starts_freely(m, {s.name for s in (*phases.x, *phases.d)}) and not m.initial_rules
-        count = 1 + 4 * len(by)
-        if free:
-            found: dict[str, float] = {n: v for n, v in initial.items() if n in states}
-            return found | {derivative_name(n, n): 1.0 for n in by if n in states}
+        if starts_freely(m, {s.name for s in (*phases.x, *phases.d)}) and not m.initial_rules:
+            found = {n: v for n, v in initial.items() if n in states}
+            own = {n: {n: 1.0} for n in by if n in states}
+            return found, own | {n: {b: float(b == n) for b in by} for n in found}
+        every = []
+        for run in range(self.runs or 1):
+            held, numbers = (
+                {n: float(np.ravel(v)[run % np.size(v)]) for n, v in part.items()}
+                for part in (initial, base)
+            )
+            every.append(self._assembled(held, numbers, at))
+        if self.runs is None:
+            return every[0]
+        known = {n: np.array([one[0][n] for one in every]) for n in every[0][0]}
+        slopes = {
+            n: {b: np.array([one[1][n][b] for one in every]) for b in by} for n in every[0][0]
+        }
+        return known, slopes
+
+    def _assembled(
+        self, initial: Mapping[str, float], base: Mapping[str, float], at: Mapping[str, float]
+    ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+        """Return the start of one run that constraints have a say in, by differences."""
+        by, count = self.to, 1 + 4 * len(self.to)
+        states = {s.name for s in (*self.phases.x, *self.phases.d)}
         tables: list[dict[str, Array]] = [
             {n: np.full(count, v) for n, v in part.items()} for part in (initial, base)
         ]
         sizes = {}
         for k, name in enumerate(by):
-            value = {**self.at, **at}[name]
+            value = {**self.at, **base, **initial, **at}[name]
             sizes[name] = _STEP * max(1.0, abs(value))
             row = tables[0 if name in states else 1].setdefault(name, np.full(count, value))
             row[1 + 4 * k : 5 + 4 * k] += sizes[name] * np.array([-2.0, -1.0, 1.0, 2.0])
-        rows = starts_of(self.system, phases, tables[0], tables[1], count)
-        known = {}
+        rows = starts_of(self.system, self.phases, tables[0], tables[1], count)
+        known, slopes = {}, {}
         for state, given in rows.items():
             every = np.broadcast_to(np.asarray(given, dtype=float), (count,))
-            known[state] = float(every[0])
+            known[state], slopes[state] = float(every[0]), dict.fromkeys(by, 0.0)
             for k, name in enumerate(by):
                 a, b, c, d = every[1 + 4 * k : 5 + 4 * k]
-                slope = (a - 8 * b + 8 * c - d) / (12 * sizes[name])
-                known[derivative_name(state, name)] = float(slope)
-        return known
+                slopes[state][name] = float((a - 8 * b + 8 * c - d) / (12 * sizes[name]))
+        return known, slopes
+
+    @cached_property
+    def wide(self) -> Phases:
+        """The phases with forward sensitivities."""
+        return with_derivatives(self._outputs(), self.to, {})
 
     def run(self, at: Mapping[str, float], device: Any = "cpu") -> tuple[Array, Array, Array, str]:
         """Return times, samples and their derivatives, with other values of what these are by."""
+        times, samples, rates, reasons = self.forth(at, device)
+        return times, samples[0], rates[0], reasons[0]
+
+    def forth(self, at: Mapping[str, float], device: Any = "cpu") -> Found:
+        """Return times, samples and their derivatives of each run, forward."""
         phases = self.wide
-        now = {**self.given, **at}
-        batch: Batch = run_batch(
+        known, slopes = self.starts(at)
+        moved = {
+            derivative_name(state, name): slope
+            for state, row in slopes.items()
+            for name, slope in row.items()
+        }
+        batch = self._batch(phases, self.settings, {**known, **moved}, at, device)
+        count = len(self.of)
+        rates = batch.samples[:, :, count:]
+        rates = rates.reshape(*rates.shape[:2], count, len(self.to))
+        return batch.times, batch.samples[:, :, :count], rates, batch.reasons
+
+    def _batch(
+        self,
+        phases: Phases,
+        settings: RunSettings,
+        initial: Mapping[str, Any],
+        at: Mapping[str, float],
+        device: Any,
+    ) -> Batch:
+        now: dict[str, Any] = {**self.given, **at}
+        return run_batch(
             phases,
-            self.settings,
-            runs=1,
-            initial=self.starts(at),
+            settings,
+            runs=self.runs or 1,
+            initial=initial,
             values={s.name: now[s.name] for s in phases.p if s.name in now},
             inputs={s.name: now[s.name] for s in phases.w if s.name in now},
-            seed=self.settings.seed,
-            numbers=[0],
-            threads=1,
+            seed=settings.seed,
+            numbers=np.arange(self.runs or 1),
+            threads=1 if self.runs is None else None,
             device=device,
         )
+
+    # -- adjoints ----------------------------------------------------------------------------------
+    @property
+    def _happens(self) -> bool:
+        """Whether there are events that each run has at its own times."""
+        return any(not e.guard for e in self.phases.event_list)
+
+    def goes_back(self, device: Any = "cpu") -> bool:
+        """Whether there are adjoints."""
+        return not self.settings.chosen.adaptive and (device == "cpu" or not self._happens)
+
+    def back(self, device: Any = "cpu") -> Found:
+        """Return times, samples and, at the end alone, derivatives of each run, by adjoints."""
+        if self.settings.chosen.adaptive:
+            raise Error(
+                f"steps of {self.settings.method} have no adjoints",
+                remedy='take rk4, or mode="forward"',
+            )
+        if not self.goes_back(device):
+            raise Error(
+                "runs with events go back on the processor",
+                remedy='take device="cpu", or mode="forward"',
+            )
+        results = self._outputs()
+        assert results.output is not None
+        phases = _with_states(results)
+        settings = self.settings
+        if self.asked.every is None and not phases.ticks:
+            settings = replace(settings, every=_apart(settings.native(phases)))
+        native = settings.native(phases)
+        adjoint = adjoint_of(phases, native.method, self.to)
+        known, slopes = self.starts({})
         count = len(self.of)
-        rows = batch.samples[0]
-        rates = rows[:, count:].reshape(len(rows), count, len(self.to))
-        return batch.times, rows[:, :count], rates, batch.reasons[0]
-
-
-# -- fitting ---------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Fit(Result):
-    """Parameters that let a model meet a recording.
-
-    Args:
-        values: by name, SI.
-        deviations: standard deviation of each, from what is left and how closely it determines it.
-        intervals: 95 % confidence of each.
-        residual: root of the mean square of what is left, of each channel.
-        covariance: of the values.
-        rounds: how many runs it took.
-    """
-
-    values: dict[str, float]
-    deviations: dict[str, float]
-    intervals: dict[str, tuple[float, float]]
-    residual: dict[str, float]
-    covariance: Array = field(repr=False)
-    rounds: int
-
-    def __repr__(self) -> str:
-        told = ", ".join(
-            f"{n} = {v:.6g} ± {self.deviations[n]:.2g}" for n, v in self.values.items()
-        )
-        return f"Fit({told})"
-
-    def table(self) -> list[tuple[str, ...]]:
-        """Return heads and rows as text."""
-        rows: list[tuple[str, ...]] = [("parameter", "value", "std", "from", "to")]
-        for name, value in self.values.items():
-            numbers = (value, self.deviations[name], *self.intervals[name])
-            rows.append((name, *(f"{x:.6g}" for x in numbers)))
-        return rows
-
-
-@worded
-def fit(
-    model: ModelLike,
-    recording: Recording | Run,
-    to: Sequence[str],
-    *,
-    channels: Iterable[str] | None = None,
-    step: Amount | None = None,
-    method: str = "rk4",
-    parameters: Given | None = None,
-    initial: Given | None = None,
-    progress: Callable[[int, float], None] | None = None,
-) -> Fit:
-    """Return parameters (or starts) with which a model meets a recording best, by Gauss and Newton.
-
-    Each round is one run with its exact derivatives. Channels are weighted by how far they range,
-    and each has noise of its own size. Where states jump, samples are to be evenly apart.
-
-    Args:
-        model: a mechanism, a robot, a System, a file or the name of a shipped model.
-        recording: channels over time, or a run, from its start on.
-        to: names of what is fitted: parameters, or states by where they start.
-        channels: of the recording that are met; by default all that the model has. Units such as
-            mm are converted.
-        step: of the method, s, as for `simulate`.
-        method: as for `sensitivity`.
-        parameters: values of others, and of where the search begins, SI.
-        initial: where states start, SI.
-        progress: called with the number of rounds and the sum of squares.
-
-    Example:
-        >>> from linkwright.simulation import simulate
-        >>> seen = simulate("pendulum", 2.0, initial={"phi": 0.4}, parameters={"L": 0.8})
-        >>> round(fit("pendulum", seen, ["L"], initial={"phi": 0.4}).values["L"], 6)
-        0.8
-    """
-    recording = recording.recording if isinstance(recording, Run) else recording
-    times = np.asarray(recording.times, dtype=float)
-    times = times - times[0]
-    if len(times) < 3:
-        raise Error("a recording of less than three samples fits everything")
-    there = [c.name for c in recording.channels]
-    system = system_of(model)
-    phases = system.phases()
-    known = {s.name for s in (*phases.outputs, *phases.x)}
-    wanted = [n for n in there if n in known] if channels is None else list(channels)
-    for name in wanted:
-        for place, names in (("the recording", there), (f"{phases.name!r}", known)):
-            if name not in names:
-                raise Error(f"{place} has no channel {name!r}", remedy=suggestion(name, names, ""))
-    if not wanted:
-        raise Error("the recording has no channel of the model", remedy="give channels=...")
-    settings = settings_of(float(times[-1]), step=step, method=method, every=1)
-    settings, rows = _met(system, phases, times, settings, wanted)
-    run = SensitiveRun(model, settings, wanted, to, parameters, initial)
-    units = {s.name: s.unit for s in (*phases.x, *phases.outputs)}
-    recording = in_units(recording, {n: units[n] for n in wanted})
-    seen = np.stack([np.asarray(recording[n], dtype=float) for n in wanted], axis=1)
-    span = np.ptp(seen, axis=0)
-    weights = 1.0 / np.where(span > 0, span, 1.0)
-    at = np.array([run.at[n] for n in to])
-
-    def looked(at: Array) -> tuple[Array, Array, float]:
-        grid, samples, rates, reason = run.run(dict(zip(to, map(float, at), strict=True)))
-        if reason or not np.isfinite(rates).all():
-            return np.empty(0), np.empty(0), math.inf
-        if rows is None:
-            samples, rates = (_between(system, grid, y, times) for y in (samples, rates))
+        if self._happens or self.runs is None:
+            single = [self._alone(phases, native, known, k) for k in range(self.runs or 1)]
+            times = native.times(np.arange(native.samples), phases.tick_seconds)
+            if times[-1] < (end := min(native.until * phases.tick_seconds, native.end)):
+                times = np.append(times, end)
+            samples = np.stack([_filled(s, len(times)) for s, _, _ in single])
+            kepts, reasons = [k for _, k, _ in single], tuple(words for _, _, words in single)
         else:
-            samples, rates = samples[rows], rates[rows]
-        left = (samples - seen) * weights
-        slopes = rates * weights[:, None]
-        return left.ravel(), slopes.reshape(-1, len(at)), float((left**2).sum())
+            batch = self._batch(phases, settings, known, {}, device)
+            times, samples, reasons = batch.times, batch.samples, batch.reasons
+            states = samples[:, :, count:]
+            end = min(native.until * phases.tick_seconds, native.end)
+            start = self._beginning(phases, known)
+            kepts = [Kept(start, states, states[:, -1], end, settings.seed, np.arange(self.runs))]
+        failed = np.array([bool(words) and "ended it" not in words for words in reasons])
+        rates = np.full((len(samples), 1, count, len(self.to)), np.nan)
+        for kept in kepts:
+            if not failed[kept.numbers].all():
+                way = WayBack(adjoint, native, kept, device)
+                found = way.gradients(results.output)
+                rates[kept.numbers, 0] = self._gathered(found, way, slopes, known)
+        rates[failed] = np.nan
+        return times, samples[:, :, :count], rates, reasons
 
-    left, slopes, cost = looked(at)
-    if not math.isfinite(cost):
-        raise Error("the run ends before the recording does", remedy="give other values to begin")
-    damping, rounds = 1e-4, 1
-    while rounds < _ROUNDS:
-        size = np.linalg.norm(slopes, axis=0)
-        scaled = slopes / np.where(size > 0, size, 1.0)
-        normal = scaled.T @ scaled + damping * np.eye(len(at))
-        move = -np.linalg.solve(normal, scaled.T @ left) / np.where(size > 0, size, 1.0)
-        tried = looked(at + move)
-        rounds += 1
-        if progress is not None:
-            progress(rounds, min(cost, tried[2]))
-        if tried[2] < cost:
-            gain, at = (cost - tried[2]) / cost, at + move
-            left, slopes, cost = tried
-            damping = max(damping / 10, 1e-14)
-            if gain < _CLOSE or cost < 1e-28 * left.size:
+    def _beginning(self, phases: Phases, known: Mapping[str, Any]) -> dict[str, Array]:
+        """Return what runs are given and where they start: rows, or one row that all share."""
+        runs = self.runs or 1
+
+        def table(array: str, given: Mapping[str, Any]) -> Array:
+            columns = [given.get(s.name, s.value) for s in getattr(phases, array)]
+            if any(np.ndim(c) for c in columns):
+                return np.stack([np.broadcast_to(c, (runs,)) for c in columns], axis=1)
+            return np.array(columns, dtype=float)
+
+        found = {array: table(array, self.given) for array in ("p", "w")}
+        states = {n: np.tile(table(n, {}), (runs, 1)) for n in ("x", "d")}
+        rows = {**found, **states}
+        for name, values in start_of(phases, rows.__getitem__, runs):
+            states[name] = np.array(values, dtype=float)
+        for name in ("x", "d"):
+            for i, s in enumerate(getattr(phases, name)):
+                if s.name in known:
+                    states[name][:, i] = known[s.name]
+        return {**found, **states}
+
+    def _alone(
+        self, phases: Phases, native: Settings, known: Mapping[str, Any], run: int
+    ) -> tuple[Array, Kept, str]:
+        """Return the samples of one run, what its way back needs, and why it ended early."""
+        own = {n: v[run] if np.ndim(v) else v for n, v in known.items()}
+        given = {n: float(v[run] if v.ndim else v) for n, v in self.given.items()}
+        machine = Machine(phases, native, 1, rows=max(native.samples, 1))
+        machine.put_whole("run_number", run)
+        values, inputs = (
+            {s.name: given[s.name] for s in a if s.name in given} for a in (phases.p, phases.w)
+        )
+        put_named(machine, phases, own, values, inputs)
+        refuse_beyond(machine, phases)
+        arrays = {n: machine.rows_of(n) for n in ("x", "d", "p", "w")}
+        arrays |= {n: arrays[n][0] for n in ("p", "w")}
+        machine.prepare()
+        machine.remember()
+        machine.budget(1 << 40)
+        log: list[tuple[int, int, float]] = []
+        while True:
+            machine.run(0, 1)
+            rows = machine.log[: int(machine.field("logged")[0])]
+            seconds = rows.view(np.float64)[:, LOG["s"]]
+            which, start = (rows[:, LOG[n]].tolist() for n in ("event", "start"))
+            log += zip(which, start, seconds.tolist(), strict=True)
+            machine.field("logged")[0] = 0
+            status = int(machine.field("status")[0])
+            if status not in (tables.MORE, tables.LOGGED):
                 break
-        elif damping > 1e6 or np.abs(move).max() <= 1e-14 * max(1.0, np.abs(at).max()):
-            break
-        else:
-            damping *= 10
-    return _fitted(to, wanted, at, left, slopes, weights, rounds)
-
-
-def _met(
-    system: System, phases: Phases, times: Array, settings: RunSettings, wanted: Sequence[str]
-) -> tuple[RunSettings, NDArray[np.intp] | None]:
-    """Return settings whose samples fall on those of a recording, and which; None where none do."""
-    jumps = any(e.action for e in phases.event_list)
-    least = float(np.diff(times).min())
-    if least <= 0:
-        raise Error("times of a recording do not increase", remedy="sort it, each time once")
-    apart = float(times[-2]) / round(times[-2] / least)
-    counts = np.round(times / apart)
-    off = np.abs(times - counts * apart) / apart
-    close = 1e-3 if jumps else 1e-6
-    even = off[:-1].max() <= close and counts[-1] <= 20 * len(times)
-    if system.is_continuous:
-        usual = settings.timed(own_times(system.mechanism)).step
-        assert usual is not None
-        alone = settings.chosen.adaptive and settings.step is None
-        parts = 1 if alone else math.ceil(apart / usual * (1 - 1e-9))
-        made = replace(settings, step=apart / parts, every=parts)
-    else:
-        parts = max(1, round(apart / phases.tick_seconds))
-        even = even and abs(apart / (parts * phases.tick_seconds) - 1) * counts[-1] <= close
-        made = replace(settings, every=parts)
-    if even:
-        rows = counts.astype(np.intp)
-        rows[-1] = rows[-2] + 1 if off[-1] > close else rows[-1]
-        return made, rows
-    held = [] if system.is_continuous else sorted({*wanted} - {s.name for s in phases.x})
-    if jumps or held:
-        what = f"{held[0]!r} is held from tick to tick" if held else f"{phases.name!r} jumps"
-        apart_by = "" if system.is_continuous else f" at multiples of {phases.tick_seconds:g} s"
-        raise Error(
-            f"{what}, and samples of the recording are not evenly apart{apart_by}",
-            remedy=f"give a recording with samples evenly apart{apart_by}",
+        end = min(native.until * phases.tick_seconds, native.end)
+        ended = status == tables.TERMINAL
+        if ended:
+            end = log[-1][1] * phases.tick_seconds + log[-1][2]
+        last = machine.outputs(end)
+        count = len(self.of)
+        samples = machine.samples[0, : int(machine.field("row")[0]), :, 0].copy()
+        kept = Kept(
+            arrays,
+            samples[None, :, count:],
+            last[:, count:],
+            end,
+            native.seed,
+            np.array([run]),
+            tuple(log),
+            ended,
         )
-    return settings, None
+        told = status in (tables.TERMINAL, tables.ENDLESS)
+        event = int(machine.field("detail")[0]) + 1 if told else 0
+        words = (
+            "" if status == tables.DONE else reason_of(phases, event * int(tables.WHICH) + status)
+        )
+        return np.concatenate([samples, last]), kept, words
+
+    def _gathered(
+        self,
+        found: Sequence[Mapping[str, Array]],
+        way: WayBack,
+        slopes: Mapping[str, Mapping[str, Any]],
+        known: Mapping[str, Any],
+    ) -> Array:
+        """Return derivatives of results by all numbers, from the adjoints at the start."""
+        phases, moving = way.phases, way.adjoint.moving
+        made = np.zeros((way.count, len(found), len(self.to)))
+        for k, bars in enumerate(found):
+            bars = dict(bars)
+            starts = {
+                s.name: bars[n][:, i] for n in ("x", "d") for i, s in enumerate(getattr(phases, n))
+            }
+            if phases.initialize is not None:
+                bars = way.before_start(bars, known)
+            for array in ("p", "w"):
+                for i, place in enumerate(moving[array]):
+                    name = getattr(phases, array)[place].name
+                    made[:, k, self.to.index(name)] += bars[array][:, i]
+            for state, row in slopes.items():
+                for name, slope in row.items():
+                    part = np.asarray(slope)[way.kept.numbers] if np.ndim(slope) else slope
+                    made[:, k, self.to.index(name)] += starts[state] * part
+        return made
 
 
-def _between(system: System, grid: Array, samples: Array, times: Array) -> Array:
-    """Return samples at other times; where something is sampled, by what is near alone."""
-    from scipy.interpolate import Akima1DInterpolator, CubicSpline
-
-    smooth = CubicSpline if system.is_continuous else Akima1DInterpolator
-    found = smooth(grid, samples, axis=0)(np.clip(times, grid[0], grid[-1]))
-    return np.asarray(found, dtype=float)
-
-
-def _fitted(
-    parameters: Sequence[str],
-    wanted: Sequence[str],
-    at: Array,
-    left: Array,
-    slopes: Array,
-    weights: Array,
-    rounds: int,
-) -> Fit:
-    from scipy.stats import t as student
-
-    normal = slopes.T @ slopes
-    free = max(left.size - len(at), 1)
-    singular = np.linalg.cond(normal) > 1 / np.finfo(float).eps
-    inverse = np.full(normal.shape, np.inf)
-    if not singular:
-        inverse = np.asarray(np.linalg.inv(normal), dtype=float)
-    covariance = (
-        inverse if singular else inverse @ _scatter(left, slopes, inverse, wanted) @ inverse
-    )
-    deviations = np.sqrt(np.diag(covariance))
-    reach = float(student.ppf(0.975, free))
-    rows = left.reshape(-1, len(wanted)) / weights
-    return Fit(
-        dict(zip(parameters, map(float, at), strict=True)),
-        dict(zip(parameters, map(float, deviations), strict=True)),
-        {
-            n: (float(v - reach * s), float(v + reach * s))
-            for n, v, s in zip(parameters, at, deviations, strict=True)
-        },
-        dict(zip(wanted, map(float, np.sqrt((rows**2).mean(axis=0))), strict=True)),
-        np.asarray(covariance, dtype=float),
-        rounds,
-    )
+def _with_states(phases: Phases) -> Phases:
+    """Return phases that record all that a run remembers behind its results."""
+    assert phases.output is not None
+    port, signals = phases.output.outputs[0], (*phases.x, *phases.d)
+    entries = (*port.entries, *(s.symbol for s in signals if s.symbol is not None))
+    output = replace(phases.output, outputs=(ProgramPort(port.name, (len(entries),), entries),))
+    more = tuple(replace(s, symbol=None) for s in signals)
+    return replace(phases, output=output, outputs=(*phases.outputs, *more))
 
 
-def _scatter(left: Array, slopes: Array, inverse: Array, wanted: Sequence[str]) -> Array:
-    """Return the covariance of slopes times noise, which each channel has to its own size."""
-    found = np.zeros_like(inverse)
-    for channel in range(len(wanted)):
-        own, moved = left[channel :: len(wanted)], slopes[channel :: len(wanted)]
-        normal = moved.T @ moved
-        free = max(len(own) - float(np.trace(normal @ inverse)), 1.0)
-        found += float(own @ own) / free * normal
+def _apart(native: Settings) -> int:
+    """Return how many steps lie between states that are kept: few different numbers of them."""
+    whole = max(native.until - (native.end < np.inf), 1)  # the last tick may be cut short
+    most = min(whole, STRETCH)
+    return next((n for n in range(most, most // 2, -1) if whole % n == 0), most)
+
+
+def _filled(samples: Array, count: int) -> Array:
+    """Return the samples of a run up to the end, where one that has ended stays as it was."""
+    rows = samples[: count if len(samples) >= count else len(samples)]
+    rest = np.repeat(samples[-1:], count - len(rows), axis=0)
+    found = np.concatenate([rows, rest])
+    found[-1] = samples[-1]
     return found

@@ -36,7 +36,7 @@ from linkwright.program.derivatives.forward import ForwardCalls, Lanes, forward
 from linkwright.simulation.native.dry_friction import dry_friction
 from linkwright.system.phases import Event, Phases, Signal, Tick
 
-_AT_ONCE = 1e-9
+AT_ONCE = 1e-9
 """How long before or behind its time an event may be noticed, s: one that is farther away is at a
 tick."""
 
@@ -263,7 +263,7 @@ class _Widened:
             [*base, *_flat(self.sx), *_flat(self.sd), *rates],
         )
         speed = moves[m]
-        near = absolute(value) <= _AT_ONCE * (1 + absolute(old.time)) * absolute(speed)
+        near = absolute(value) <= AT_ONCE * (1 + absolute(old.time)) * absolute(speed)
         safe = where(speed, speed, 1)
         times = [let(where(near, -moves[k] / safe, 0)) for k in range(m)]
         before = [
