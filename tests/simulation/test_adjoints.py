@@ -31,7 +31,7 @@ def both(model: Any, until: float, of: Any, to: Any, within: float = 1e-9, **giv
     return back
 
 
-@seldom(daily="test_fixed_steps_have_the_derivatives_of_their_own_steps")
+@seldom(daily="test_a_fall_that_bounces_has_the_derivatives_of_its_closed_form_in_50_digits")
 def test_steps_that_are_rough_have_the_derivatives_of_a_complex_step() -> None:
     """Through rk4 written out, with coefficients in the rates and in what they are made of."""
     b = lw.Block("rough")

@@ -96,7 +96,7 @@ Bars = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Pull:
+class Pullback:
     """A Program, and the product of a vector with its Jacobian."""
 
     values: Program
@@ -170,7 +170,7 @@ class Adjoint:
 
     def pull(
         self, made: Program, arrays: Mapping[str, str] | None = None, *, back: bool = True
-    ) -> Pull:
+    ) -> Pullback:
         """Return the product of a vector with the Jacobian, by what moves."""
         named = {"p": "p", "w": "w", **(arrays or {})}
         sources: dict[str, tuple[str, tuple[int, ...]]] = {}
@@ -193,9 +193,9 @@ class Adjoint:
         made = replace(made, inputs=tuple(inputs))
         by = [(port, array) for port, array in by if made.port(port).size]
         if not back or not by or not any(port.size for port in made.outputs):
-            return Pull(made, made, sources, ())
+            return Pullback(made, made, sources, ())
         pulled = optimize(vector_jacobian(made, None, [port for port, _ in by]), rounds=1)
-        return Pull(made, pulled, sources, tuple(array for _, array in by))
+        return Pullback(made, pulled, sources, tuple(array for _, array in by))
 
     def forth(self, count: int) -> Program:
         """Return the Program of some steps of one length."""
@@ -294,7 +294,7 @@ def _reached(constants: Program, moving: Sequence[int]) -> tuple[int, ...]:
 
 # -- runs ------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class KeptRuns:
     """What runs leave behind for their way back."""
 
     arrays: Mapping[str, Array]  # p and w, a row for each run or one for all; x and d at the start
@@ -311,7 +311,7 @@ class WayBack:
     """The way back over runs that are done."""
 
     def __init__(
-        self, adjoint: Adjoint, settings: Settings, kept: Kept, device: str = "cpu"
+        self, adjoint: Adjoint, settings: Settings, kept: KeptRuns, device: str = "cpu"
     ) -> None:
         self.adjoint, self.settings, self.kept = adjoint, settings, kept
         self.phases, self.count = adjoint.phases, len(kept.final)
@@ -347,7 +347,9 @@ class WayBack:
             return x
         return CardArray.of(self.card, x)
 
-    def given(self, pull: Pull, state: State, t: float, more: Mapping[str, Any]) -> dict[str, Any]:
+    def given(
+        self, pull: Pullback, state: State, t: float, more: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return what a Program is given."""
         found: dict[str, Any] = {"x": state[0], "d": state[1], "t": np.array([t]), **more}
         for name, (array, chosen) in pull.sources.items():
@@ -357,12 +359,12 @@ class WayBack:
             found[name] = self._parts[array, chosen]
         return found
 
-    def values(self, pull: Pull, state: State, t: float, **more: Any) -> list[Array]:
+    def values(self, pull: Pullback, state: State, t: float, **more: Any) -> list[Array]:
         """Return what a Program gives."""
         return self.call(pull.values, self.given(pull, state, t, more))
 
     def pulled(
-        self, pull: Pull, state: State, t: float, bars: Sequence[Array], **more: Any
+        self, pull: Pullback, state: State, t: float, bars: Sequence[Array], **more: Any
     ) -> Bars:
         """Return the adjoints of what a Program is given, from those of its results."""
         found = {n: np.zeros((self.count, size)) for n, size in self.sizes.items()}
@@ -488,17 +490,17 @@ class WayBack:
                 draw(numbers, stream, item.number, 2 * j)  # type: ignore[arg-type]
         return {"k": np.array([float(item.number)]), "n": noise}
 
-    def tick(self, index: int) -> Pull:
+    def tick(self, index: int) -> Pullback:
         """Return the Program of a tick."""
         adjoint, made = self.adjoint, self.phases.ticks[index].program
-        found: Pull = adjoint.once(("tick", index), lambda: adjoint.pull(made))
+        found: Pullback = adjoint.once(("tick", index), lambda: adjoint.pull(made))
         return found
 
-    def action(self, index: int) -> Pull:
+    def action(self, index: int) -> Pullback:
         """Return the Program of an action."""
         adjoint, made = self.adjoint, self.phases.event_list[index].action
         assert made is not None
-        found: Pull = adjoint.once(("action", index), lambda: adjoint.pull(made))
+        found: Pullback = adjoint.once(("action", index), lambda: adjoint.pull(made))
         return found
 
     # -- back --------------------------------------------------------------------------------------

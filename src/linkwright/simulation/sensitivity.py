@@ -16,7 +16,7 @@ from linkwright.base.errors import Error, suggestion
 from linkwright.base.results import Result
 from linkwright.mechanism import ModelLike
 from linkwright.program import ProgramPort
-from linkwright.simulation.adjoints import STRETCH, Kept, WayBack, adjoint_of
+from linkwright.simulation.adjoints import STRETCH, KeptRuns, WayBack, adjoint_of
 from linkwright.simulation.batches import Given, _each, _typical, starts_freely, starts_of
 from linkwright.simulation.described import timed
 from linkwright.simulation.native import tables
@@ -112,7 +112,7 @@ def sensitivity(
 
     Forward, the derivatives are states beside those of the run, moved by the tangents of the same
     Programs: through each step, sampled blocks, and events with the times at which they happen.
-    Adjoints go back over the run once for each result, which is quicker by many numbers, and tells
+    Adjoints go back over the run once for each result, which is quicker by many numbers, and gives
     the derivatives at the end alone. Where values or starts are arrays there are many runs.
 
     Args:
@@ -398,7 +398,9 @@ class SensitiveRun:
             states = samples[:, :, count:]
             end = min(native.until * phases.tick_seconds, native.end)
             start = self._beginning(phases, known)
-            kepts = [Kept(start, states, states[:, -1], end, settings.seed, np.arange(self.runs))]
+            kepts = [
+                KeptRuns(start, states, states[:, -1], end, settings.seed, np.arange(self.runs))
+            ]
         failed = np.array([bool(words) and "ended it" not in words for words in reasons])
         rates = np.full((len(samples), 1, count, len(self.to)), np.nan)
         for kept in kepts:
@@ -432,7 +434,7 @@ class SensitiveRun:
 
     def _alone(
         self, phases: Phases, native: Settings, known: Mapping[str, Any], run: int
-    ) -> tuple[Array, Kept, str]:
+    ) -> tuple[Array, KeptRuns, str]:
         """Return the samples of one run, what its way back needs, and why it ended early."""
         own = {n: v[run] if np.ndim(v) else v for n, v in known.items()}
         given = {n: float(v[run] if v.ndim else v) for n, v in self.given.items()}
@@ -466,7 +468,7 @@ class SensitiveRun:
         last = machine.outputs(end)
         count = len(self.of)
         samples = machine.samples[0, : int(machine.field("row")[0]), :, 0].copy()
-        kept = Kept(
+        kept = KeptRuns(
             arrays,
             samples[None, :, count:],
             last[:, count:],
