@@ -8,6 +8,7 @@ residuals and Jacobians are the same expressions, evaluated by our backend for N
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,7 @@ from linkwright.parallel.chart_space import chart_space
 TITLE = "Closing loops and charts"
 Array = NDArray[np.float64]
 POSES, PEER_POSES = 1_000_000, 150
-AXES = {"azimuth": (0, 360, 1441), "zenith": (0, 120, 694)}
+AXES = {"azimuth": (0, math.tau, 1441), "zenith": (0, math.radians(120), 694)}
 OF = ("reach", "condition", "transmission", "effort")
 STREAMED = 10_000_000
 _ROUNDS = 3

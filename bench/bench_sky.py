@@ -22,7 +22,7 @@ LINES = (
     "1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927",
     "2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537",
 )
-SITE = Site(-43.52, 172.58, 20.0)
+SITE = Site(math.radians(-43.52), math.radians(172.58), 20.0)
 SPEED, BEAM = math.radians(5.0), math.radians(0.8)
 
 
@@ -70,7 +70,7 @@ def _skyfield() -> list[Row]:
         warnings.simplefilter("ignore")
         scale = load.timescale(builtin=True)
     satellite = EarthSatellite(*LINES, "ISS", scale)
-    ground = wgs84.latlon(SITE.latitude, SITE.longitude, SITE.height)
+    ground = wgs84.latlon(*np.degrees([SITE.latitude, SITE.longitude]), SITE.height)
     seconds = np.linspace(0.0, 3600.0, 20_000)
     first = (orbit.day - 54466) * 86400.0 + orbit.second
 
@@ -143,9 +143,11 @@ def random_passes(count: int) -> list[Pass]:
         motion = 86400.0 / (2 * math.pi * math.sqrt(axis**3 / 398600.8))
         latitude = rng.uniform(-60.0, 60.0)
         inclination = rng.uniform(max(abs(latitude), 40.0), 100.0)
-        node, perigee, anomaly = rng.uniform(0.0, 360.0, 3)
+        node, perigee, anomaly = rng.uniform(0.0, math.tau, 3)
+        inclination = math.radians(inclination)
         orbit = Orbit("R", 1, 60500, 0.0, inclination, node, 0.001, perigee, anomaly, motion, 1e-5)
-        found += Site(latitude, rng.uniform(-180.0, 180.0)).passes(orbit, days=7, above=0.5)
+        site = Site(math.radians(latitude), math.radians(rng.uniform(-180.0, 180.0)))
+        found += site.passes(orbit, days=7, above=math.radians(0.5))
     return found[:count]
 
 

@@ -39,6 +39,6 @@ def run() -> list[Row]:
             made = lw.simulate(s, SECONDS, method="rk4", form=form, every=20)
             found.append(SECONDS / (time.process_time() - before))
         speed = float(np.median(found))
-        note = f"pointing error {made['pointing error'].max():.2g} deg at most"
+        note = f"pointing error {np.degrees(made['pointing error'].max()):.2g} deg at most"
         rows.append(Row(f"times real time, form {form}", speed, "1", 30.0, "higher", note))
     return rows

@@ -82,8 +82,11 @@ class Shot:
 LANDING = "forces"
 TRACKING = "tracking"
 MOUNT = "mount-2-rotary"
-SATELLITE = lw.mounts.Orbit("LEO", 25544, 60500, 1234.5, 51.64, 120.0, 7e-4, 90.0, 270.0, 15.5)
-SITE = lw.mounts.Site(-43.52, 172.58, 20.0)
+_TILT, _NODE, _PERIGEE, _ANOMALY = map(math.radians, (51.64, 120.0, 90.0, 270.0))
+SATELLITE = lw.mounts.Orbit(
+    "LEO", 25544, 60500, 1234.5, _TILT, _NODE, 7e-4, _PERIGEE, _ANOMALY, 15.5
+)
+SITE = lw.mounts.Site(math.radians(-43.52), math.radians(172.58), 20.0)
 SHOTS = (
     Shot("car", 0.75, 0.85, -50),
     Shot("whipple", 0.12, 0.95, -62),
@@ -228,7 +231,7 @@ def _passes() -> list[Pass]:
 
 def _sky() -> None:
     """Draw how well a mount transmits over the sky, with two passes."""
-    axes = {"azimuth": (0, 360, 121), "zenith": (0, 90, 46)}
+    axes = {"azimuth": (0, math.tau, 121), "zenith": (0, math.pi / 2, 46)}
     chart = lw.parallel.chart(MOUNT, axes, of=["transmission"])
     chart.plot("transmission", passes=_passes()).savefig(FOLDER / "mount-sky.png", dpi=100)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from linkwright.base.aliases import KEYWORDS, METHODS, NAMES
+from linkwright.base.aliases import KEYWORDS, METHODS, NAMES, RADIANS
 from linkwright.cli.commands import ALIASES, OLD_OPTIONS
 
 _HEAD = """\
@@ -33,6 +33,8 @@ def page() -> str:
     parts = [_HEAD, _table("Names", public), _table("Keyword arguments", keywords)]
     if homes:
         parts.append(_table("Names that are not public any more, and where they are", homes))
+    radians = {f"lw.{place}": words for place, words in RADIANS.items()}
+    parts.append(_table("Angles that were in degrees in Python, and are in radians", radians))
     return "\n".join([*parts, _table("Commands", commands), _table("Options", options)])
 
 

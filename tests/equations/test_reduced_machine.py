@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -97,7 +99,7 @@ def test_a_limit_of_a_legs_own_joint_keeps_the_leg() -> None:
     daily="tests/parallel/test_certificates.py::test_a_region_without_singular_directions_is_proven"
 )
 def test_a_proof_says_that_the_machine_was_reduced() -> None:
-    found = prove_regular("mount-prismatic", 8)
+    found = prove_regular("mount-prismatic", math.radians(8))
     assert found.proven
     assert "reduced before, exactly: strut turns on the ground by three angles" in found.words
     assert "the leg jack2_cross, jack2, leg2 became one relation of its length" in found.words

@@ -17,6 +17,7 @@ from linkwright.formats.text.files import parse_model, read_model
 from linkwright.formats.text.members import MAKERS, arguments
 from linkwright.models import load_model
 from tests.seeds import cases, seeds, seldom
+from tests.support.skies import sky
 
 UNITS = ("m", "kg", "kg*m^2", "m/s^2", "rad", "N", "N*m", "N/m", "N*s/m", "N*m/rad", "N*m*s/rad")
 """The kinds of quantities of a mechanism."""
@@ -390,7 +391,7 @@ def test_a_picture_of_efforts_has_one_unit_in_each_graph(tmp_path: Path) -> None
     from linkwright.parallel import chart
     from linkwright.parallel.chart_plots import figure
 
-    found = chart(lw.load(JACK), {"zenith": (10, 80, 3), "azimuth": (0, 300, 3)}, of=["effort"])
+    found = chart(lw.load(JACK), sky(zenith=(10, 80, 3), azimuth=(0, 300, 3)), of=["effort"])
     labels = [
         ax.get_title(loc="left") for ax in figure(found, "effort").axes if ax.get_title(loc="left")
     ]

@@ -10,8 +10,9 @@ from linkwright.mechanism import mechanism_of
 from linkwright.parallel import chart, mobility
 from linkwright.parallel.charts import Chart
 from tests.seeds import cases
+from tests.support.skies import sky
 
-GRID = {"azimuth": (0, 300, 6), "zenith": (0, 90, 4)}
+GRID = sky(azimuth=(0, 300, 6), zenith=(0, 90, 4))
 
 
 def fold(found: Chart) -> np.ndarray:

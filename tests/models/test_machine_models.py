@@ -16,6 +16,7 @@ from linkwright.mounts.closed_forms.rotary import elbows
 from linkwright.parallel import chart
 from linkwright.robots import Robot, closed
 from tests.seeds import seldom
+from tests.support.skies import sky
 
 #: Constraints, actuators, and other dimensions for which the start is closed too.
 MACHINES: dict[str, tuple[int, int, Mapping[str, float]]] = {
@@ -138,11 +139,11 @@ def test_offset_arms_are_where_the_mirror_plane_puts_them() -> None:
 @seldom(daily="test_offset_arms_are_where_the_mirror_plane_puts_them")
 def test_a_chart_tells_where_arms_and_jacks_meet() -> None:
     """Against distances of the lines by a dense search, from the closed form of the legs."""
-    axes = {"azimuth": [10.0, 60.0, 100.0, 200.0, 290.0], "zenith": (0.0, 90.0, 10)}
+    axes = sky(azimuth=[10.0, 60.0, 100.0, 200.0, 290.0], zenith=(0.0, 90.0, 10))
     found = chart("mount-prismatic:capsules=on", axes, of=["reach"])
     share = np.linspace(0.0, 1.0, 201)[:, None]
     checked = 0
-    for i, azimuth in enumerate(axes["azimuth"]):
+    for i, azimuth in enumerate([10.0, 60.0, 100.0, 200.0, 290.0]):
         for j, zenith in enumerate(np.linspace(0.0, 90.0, 10)):
             if i and not j:
                 continue

@@ -41,9 +41,9 @@ def test_a_dish_points_as_well_as_its_attitude_is_known() -> None:
     run = lw.simulate(blurred, 8.0, method="rk4")
     late = run.times > 4
     sigma = np.degrees(max(run[f"attitude.filter.sigma[{k}]"][late].max() for k in range(3)))
-    error = run["pointing error"][late]
-    assert sharp["pointing error"][late].max() < 0.01
-    assert sharp["pointing error"][late].max() < error.max() < 5 * sigma + 0.05
+    error = np.degrees(run["pointing error"][late])
+    assert np.degrees(sharp["pointing error"][late]).max() < 0.01
+    assert np.degrees(sharp["pointing error"][late]).max() < error.max() < 5 * sigma + 0.05
 
 
 def test_sensors_that_make_no_sense_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -61,11 +62,11 @@ def test_the_joints_of_a_platform_carry_more_at_sea(tmp_path: Path) -> None:
 
 
 def errors(values: list[float]) -> lw.Run:
-    """Return the run of a switch that sees errors, one for each 10 ms."""
+    """Return the run of a switch that sees errors in degrees, one for each 10 ms."""
     s = lw.System(name="station", base=100)
     switch = s.add(TransmitInhibit(ticks=3), rate=100)
     shown = s.add(
-        lambda t: values[min(round(t * 100), len(values) - 1)],
+        lambda t: math.radians(values[min(round(t * 100), len(values) - 1)]),
         rate=100,
         name="monitor",
         outputs="y",
@@ -85,9 +86,9 @@ def test_a_transmitter_is_silent_in_time_and_until_the_dish_is_back() -> None:
     assert run.final["transmitter.cuts"] == 1
     assert run.final["transmitter.late"] == 0
     off = np.interp(run.times, np.arange(len(course)) / 100, course)
-    assert VESSELS.verdict(off, on, 0.01).startswith("broken: beyond 0.2 deg for 0.0")
+    assert VESSELS.verdict(np.radians(off), on, 0.01).startswith("broken: beyond 0.2 deg for 0.0")
     slow = np.where(np.arange(len(on)) < 25, 1.0, on)
-    assert VESSELS.verdict(off, slow, 0.01).startswith("broken: transmitted 0.1")
+    assert VESSELS.verdict(np.radians(off), slow, 0.01).startswith("broken: transmitted 0.1")
 
 
 def test_a_transmitter_begins_silent_and_an_unknown_error_silences_it() -> None:
@@ -98,10 +99,12 @@ def test_a_transmitter_begins_silent_and_an_unknown_error_silences_it() -> None:
     assert on[:13].max() == 0
     assert on[14:32].min() == 1
     assert on[35:].max() == 0
-    assert VESSELS.verdict([0.1, nan], [1, 1], 0.01).startswith("broken: transmitted for 0.01 s")
-    assert VESSELS.verdict([0.1, nan], [1, 0], 0.01).startswith("kept")
+    assert VESSELS.verdict(np.radians([0.1, nan]), [1, 1], 0.01).startswith(
+        "broken: transmitted for 0.01 s"
+    )
+    assert VESSELS.verdict(np.radians([0.1, nan]), [1, 0], 0.01).startswith("kept")
 
 
 def test_a_licence_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(lw.InputError, match="licence"):
-        Licence(error=0.6, silence=0.5)
+        Licence(error=0.06, silence=0.05)

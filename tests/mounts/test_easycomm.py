@@ -9,6 +9,7 @@ from linkwright.mounts.easycomm import EasyComm, EasyCommPort
 from linkwright.mounts.pseudo_terminals import PseudoTerminal
 from linkwright.mounts.rotator import Rotator
 from tests.mounts.test_rotator import LIMIT, program
+from tests.support.skies import degrees
 from tests.support.waiting import soon
 
 
@@ -28,7 +29,7 @@ def rotctl(path: str, *commands: str) -> str:
 
 def test_rotctl_drives_a_mount_by_easycomm() -> None:
     heard = b""
-    with Rotator(speed=720, acceleration=7200) as rotator:
+    with Rotator(speed=math.radians(720), acceleration=math.radians(7200)) as rotator:
         language = EasyComm(rotator)
 
         def take(data: bytes) -> bytes:
@@ -38,7 +39,7 @@ def test_rotctl_drives_a_mount_by_easycomm() -> None:
 
         with PseudoTerminal(take) as line:
             rotctl(line.path, "P 180 45")
-            soon(lambda: math.dist(rotator.position(), (180, 45)) < 0.01)
+            soon(lambda: math.dist(degrees(rotator), (180, 45)) < 0.01)
             told = rotctl(line.path, "p", "M 16 50", "S", "K", "R 1")
         assert "180.00" in told
         assert "45.00" in told
@@ -46,15 +47,17 @@ def test_rotctl_drives_a_mount_by_easycomm() -> None:
         assert language.refused == 0
         with EasyCommPort(rotator) as port:
             rotctl(port.path, "P 20 30")
-            soon(lambda: math.dist(rotator.position(), (20, 30)) < 0.01)
+            soon(lambda: math.dist(degrees(rotator), (20, 30)) < 0.01)
 
 
 def test_what_easycomm_cannot_mean_is_counted_and_moves_nothing() -> None:
-    with Rotator(speed=50, acceleration=500, clock="virtual") as rotator:
+    with Rotator(
+        speed=math.radians(50), acceleration=math.radians(500), clock="virtual"
+    ) as rotator:
         line = EasyComm(rotator)
         line.take(b"AZ100.0 EL30")
         rotator.advance(5)
-        assert rotator.position()[1] == 90.0  # half a line
+        assert degrees(rotator)[1] == 90.0  # half a line
         line.take(b".0\r\n")
         rotator.advance(5)
         assert line.take(b"AZ EL\n") == b"AZ100.0 EL30.0\n"

@@ -10,7 +10,6 @@ import pytest
 import linkwright as lw
 from linkwright.motion.trajectory import through
 from linkwright.mounts import (
-    Orbit,
     Site,
     compare_mounts,
     keyhole_passage,
@@ -24,6 +23,7 @@ from linkwright.mounts.machines import machine_axes
 from linkwright.mounts.passes import Pass
 from linkwright.mounts.shaping import ShapingError
 from tests.seeds import seldom
+from tests.support.skies import orbit_of
 
 SPEED, BEAM = math.radians(5.0), math.radians(0.8)
 
@@ -38,8 +38,11 @@ def _random_passes(count: int) -> list[Pass]:
         latitude = rng.uniform(-60.0, 60.0)
         inclination = rng.uniform(max(abs(latitude), 40.0), 100.0)
         node, perigee, anomaly = rng.uniform(0.0, 360.0, 3)
-        orbit = Orbit("R", 1, 60500, 0.0, inclination, node, 0.001, perigee, anomaly, motion, 1e-5)
-        found += Site(latitude, rng.uniform(-180.0, 180.0)).passes(orbit, days=7, above=0.5)
+        orbit = orbit_of(
+            "R", 1, 60500, 0.0, inclination, node, 0.001, perigee, anomaly, motion, 1e-5
+        )
+        site = Site(math.radians(latitude), math.radians(rng.uniform(-180.0, 180.0)))
+        found += site.passes(orbit, days=7, above=math.radians(0.5))
     return found[:count]
 
 
@@ -57,7 +60,7 @@ def compared(passes: list[Pass]) -> Keyholes:
 AXES = {
     "alt-az": serial_axes("alt-az"),
     "x-y": serial_axes("x-y"),
-    "equatorial": serial_axes("equatorial", Site(-43.52, 172.58)),
+    "equatorial": serial_axes("equatorial", Site(math.radians(-43.52), math.radians(172.58))),
 }
 
 
@@ -117,7 +120,7 @@ def test_any_machine_has_the_axes_of_its_closed_form() -> None:
 
 def test_a_third_axis_closes_the_keyhole(passes: list[Pass]) -> None:
     """Mount check 4: cross-elevation takes what the azimuth is too slow for."""
-    high = [p for p in passes if p.culmination > 80]
+    high = [p for p in passes if p.culmination > math.radians(80)]
     (row,) = compare_mounts({"3-axis": mount_axes("3-axis", speed=SPEED)}, high).rows()
     assert isinstance(mount_axes("3-axis"), ThreeAxes)
     assert row.passes > 10
@@ -154,7 +157,7 @@ def test_random_passes_are_lost_by_alt_az_near_the_zenith_as_the_closed_form_say
             losing += 1
             assert found.lost == pytest.approx(wanted, rel=0.05)
             assert found.error == pytest.approx(by.largest_error, rel=0.05)
-            assert path.culmination > 80.0
+            assert path.culmination > math.radians(80.0)
             assert abs(found.at - path.culminates) < 20.0
     assert losing > 10
 
@@ -202,14 +205,14 @@ def test_random_passes_are_never_lost_by_the_parallel_mounts(compared: Keyholes)
 @pytest.fixture(scope="module")
 def near() -> Pass:
     """A pass some degrees from the zenith."""
-    orbit = Orbit("LEO", 1, 60500, 1234.5, 51.64, 120.0, 0.0007, 90.0, 270.0, 15.5, 2e-5)
-    found = Site(-43.52, 172.58, 20.0).passes(orbit, days=7)
-    return min(found, key=lambda p: abs(p.culmination - 86.0))
+    orbit = orbit_of("LEO", 1, 60500, 1234.5, 51.64, 120.0, 0.0007, 90.0, 270.0, 15.5, 2e-5)
+    found = Site(math.radians(-43.52), math.radians(172.58), 20.0).passes(orbit, days=7)
+    return min(found, key=lambda p: abs(p.culmination - math.radians(86.0)))
 
 
 def test_lead_and_lag_about_halve_the_peak_rate(near: Pass) -> None:
     """Mount check 5: with an error of half the distance from the zenith."""
-    beam = math.radians(90.0 - near.culmination)
+    beam = math.pi / 2 - near.culmination
     found = shape_path(near, error=beam / 2, speed=math.radians(60.0))
     assert 0.4 < found.rate / found.plain < 0.6
     t = np.linspace(0.0, near.duration, 2000)
@@ -237,7 +240,7 @@ def test_a_larger_error_asks_for_a_slower_azimuth(near: Pass) -> None:
 
 def test_over_the_top_needs_no_azimuth_at_all(near: Pass) -> None:
     """Mount check 5: past 90 degrees of elevation, where the pass is within the error."""
-    beam = math.radians(90.0 - near.culmination)
+    beam = math.pi / 2 - near.culmination
     found = shape_path(near, error=1.2 * beam, over_the_top=True)
     t = np.linspace(0.0, near.duration, 1000)
     assert between(found.direction(t), near(t)).max() <= 1.2 * beam * 1.001

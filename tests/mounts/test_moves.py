@@ -77,7 +77,9 @@ def beam(angles: Sequence[float]) -> np.ndarray:
 
 def orbit(spacing: float = 10.0, speed: float = 10.0) -> MovePlan:
     """Return the plan of the report's orbit at an elevation of 30 degrees."""
-    return plan_moves(orbit_path(1000, 577, spacing=spacing), arms, AXES, speed)
+    return plan_moves(
+        orbit_path(1000, 577, spacing=math.radians(spacing)), arms, AXES, math.radians(speed)
+    )
 
 
 @given(
@@ -252,7 +254,7 @@ def test_planners_refuse_collinear_normals_and_name_waypoints_out_of_reach() -> 
     for path in (
         line_path((1, 1, 1), (-1, 1, 1), 0.1),
         circle_path((0, 0, 2), (1, 0, 2), (0, 0, 1), 0.1),
-        orbit_path(1000, 577, tilt=20, turn=30),
+        orbit_path(1000, 577, tilt=0.35, turn=0.52),
     ):
         plan = plan_moves(path, arms, AXES, 0.1)
         assert np.allclose(
@@ -266,12 +268,12 @@ def test_the_path_error_falls_with_the_spacing_and_streaming_has_next_to_none() 
     """Mount check 59."""
     errors = [path_error(orbit(spacing=s), beam, samples=300) for s in (40.0, 20.0, 10.0)]
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
-    smooth = stream_moves(orbit_path(1000, 577), arms, AXES, 10.0)
+    smooth = stream_moves(orbit_path(1000, 577), arms, AXES, math.radians(10.0))
     assert path_error(smooth, beam, samples=300) < errors[2] / 5
     changes = np.abs(np.diff(smooth.speeds, axis=0)).max() / smooth.period
     assert changes <= ACCELERATION
     with pytest.warns(MoveWarning, match="too fast"):
-        slowed = stream_moves(orbit_path(1000, 577), arms, AXES, 2000.0)
+        slowed = stream_moves(orbit_path(1000, 577), arms, AXES, math.radians(2000.0))
     assert np.abs(slowed.speeds).max() <= TOP_SPEED
 
 

@@ -13,6 +13,7 @@ import pytest
 import linkwright as lw
 from linkwright.mounts.element_files import parse_orbits
 from linkwright.mounts.orbits import Orbit, OrbitError, propagated
+from tests.support.skies import orbit_of
 
 LINES = """ISS (ZARYA)
 1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927
@@ -239,7 +240,7 @@ def test_many_times_are_interpolated_between_few_of_sgp4(
     axis = (6378.135 + 400) / (1 - e) + rng.uniform(0, 300)
     motion = 86400 / (2 * np.pi * np.sqrt(axis**3 / 398600.8))
     a, b, c, d = rng.uniform(0, 360, 4)
-    orbit = Orbit("R", 1, 60500, 0.0, a / 2, b, e, c, d, motion, 1e-6)
+    orbit = orbit_of("R", 1, 60500, 0.0, a / 2, b, e, c, d, motion, 1e-6)
     times = rng.uniform(-3e3, 3e3, 4000) + rng.choice([0.0, 1e6])
     if seed % 2:
         times.sort()
@@ -259,9 +260,9 @@ def test_many_times_are_interpolated_between_few_of_sgp4(
 
 
 def test_many_times_of_an_orbit_that_decays_or_is_far_are_those_of_sgp4() -> None:
-    low = Orbit("L", 1, 60500, 0.0, 51.6, 0.0, 0.02, 0.0, 0.0, 16.6, 1e-4)
+    low = orbit_of("L", 1, 60500, 0.0, 51.6, 0.0, 0.02, 0.0, 0.0, 16.6, 1e-4)
     with pytest.raises(OrbitError, match="has decayed"):
         low.propagate(np.linspace(0.0, 3e3, 5000))
-    far = Orbit("F", 1, 60500, 0.0, 63.4, 0.0, 0.7, 270.0, 0.0, 2.006)
+    far = orbit_of("F", 1, 60500, 0.0, 63.4, 0.0, 0.7, 270.0, 0.0, 2.006)
     times = np.linspace(0.0, 3e3, 5000)
     np.testing.assert_array_equal(far.propagate(times)[0], propagated(far, times)[1])

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
+import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
@@ -19,6 +20,7 @@ from linkwright.mounts.rotator import CLIENTS, Rotator, RotatorPort
 from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
 from linkwright.mounts.rotctl_language import COMMANDS, DOWN, RIGHT, UP, answer
 from tests.seeds import seldom
+from tests.support.skies import degrees
 from tests.support.waiting import soon
 
 LIMIT = 30.0  # s, for anything that has to happen
@@ -60,7 +62,9 @@ def dummy() -> Iterator[int]:
 def port() -> Iterator[RotatorPort]:
     """A port in front of a quick rotator, by the clock on the wall."""
     with (
-        Rotator("test", speed=720, acceleration=7200, patience=20.0) as rotator,
+        Rotator(
+            "test", speed=math.radians(720), acceleration=math.radians(7200), patience=20.0
+        ) as rotator,
         RotatorPort(rotator, port=0) as port,
     ):
         yield port
@@ -96,7 +100,7 @@ def test_rotctl_opens_reads_points_stops_parks_and_sweeps(port: RotatorPort) -> 
     before = port.rotator.counters.missed
     told = rotctl(port.port, "P 90 20", "S", "K", "M 16 50", "S", "_", "P 180 45")
     assert "Linkwright test" in told
-    soon(lambda: math.dist(port.rotator.position(), (180, 45)) < 0.001)
+    soon(lambda: math.dist(degrees(port.rotator), (180, 45)) < 0.001)
     assert "180.00" in rotctl(port.port, "p")
     assert "45.00" in rotctl(port.port, "p")
     assert port.rotator.counters.missed == before
@@ -154,8 +158,8 @@ def test_answers_have_the_shape_of_rotctlds_and_places_its_numbers(port: Rotator
 
 def test_bad_input_is_refused_and_moves_nothing(port: RotatorPort) -> None:
     client = RotatorClient(port=port.port)
-    client.go(100, 30)
-    soon(lambda: client.position() == (100.0, 30.0))
+    client.go(*np.radians([100, 30]))
+    soon(lambda: degrees(client) == pytest.approx((100, 30)))
     refused = {
         b"P nan 45\n": b"RPRT -1\n",
         b"P inf 45\n": b"RPRT -1\n",
@@ -180,7 +184,7 @@ def test_bad_input_is_refused_and_moves_nothing(port: RotatorPort) -> None:
         assert said(port.port, data) == status, data[:40]
     said(port.port, b"P 20 2", ends=False)  # half a line, and the client is gone
     assert said(port.port, b"P " + b"1" * 5000 + b"\np\n") == b"RPRT -8\n100.00\n30.00\n"
-    assert client.position() == (100.0, 30.0)
+    assert degrees(client) == pytest.approx((100, 30))
     client.close()
 
 
@@ -213,7 +217,7 @@ def test_no_tick_is_missed_whoever_speaks_and_goes(port: RotatorPort) -> None:
         linger = b"\x01\x00\x00\x00\x00\x00\x00\x00"
         mover.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         mover.close()  # reset in mid-move
-        soon(lambda: math.dist(rotator.position(), (300, 10)) < 0.01)
+        soon(lambda: math.dist(degrees(rotator), (300, 10)) < 0.01)
     soon(lambda: port.clients == 0)
     after = rotator.counters
     assert after.total > counters.total
@@ -221,7 +225,9 @@ def test_no_tick_is_missed_whoever_speaks_and_goes(port: RotatorPort) -> None:
 
 
 def test_the_last_command_wins_and_a_sweep_ends_with_its_client_silent() -> None:
-    with Rotator(speed=10, acceleration=20, watchdog=2.0, clock="virtual") as rotator:
+    with Rotator(
+        speed=math.radians(10), acceleration=math.radians(20), watchdog=2.0, clock="virtual"
+    ) as rotator:
         answer("P 90 0", rotator)
         rotator.advance(1.0)
         assert answer("s", rotator).text == "MOVING \n"
@@ -234,9 +240,9 @@ def test_the_last_command_wins_and_a_sweep_ends_with_its_client_silent() -> None
         rotator.advance(1.0)
         rotator.hear()
         rotator.advance(30.0)
-        swept = rotator.position()
+        swept = degrees(rotator)
         rotator.advance(5.0)
-        assert rotator.position() == swept
+        assert degrees(rotator) == swept
         assert 180 + 5.0 * 2.5 < swept[0] < 180 + 5.0 * 3.5
         assert math.isclose(swept[1], 45, abs_tol=0.05)
         answer("M 4 100", rotator)
@@ -246,28 +252,33 @@ def test_the_last_command_wins_and_a_sweep_ends_with_its_client_silent() -> None
         assert answer("p", rotator).text.split()[1] == "0.00"  # a limit of elevation
         answer("K", rotator)
         rotator.advance(20.0)
-        assert math.isclose(rotator.position()[1], 90.0, abs_tol=1e-6)
+        assert math.isclose(degrees(rotator)[1], 90.0, abs_tol=1e-6)
 
 
 def test_a_silent_station_parks_where_that_is_asked_for() -> None:
     with Rotator(
-        speed=10, acceleration=20, watchdog=3.0, parks=True, park=(0, 80), clock="virtual"
+        speed=math.radians(10),
+        acceleration=math.radians(20),
+        watchdog=3.0,
+        parks=True,
+        park=(math.radians(0), math.radians(80)),
+        clock="virtual",
     ) as rotator:
         answer("P 350 20", rotator)
         rotator.hear()
         rotator.advance(2.9)
-        assert rotator.position()[1] < 60
+        assert degrees(rotator)[1] < 60
         rotator.advance(20.0)
-        azimuth, elevation = rotator.position()
+        azimuth, elevation = degrees(rotator)
         assert math.isclose(elevation, 80, abs_tol=1e-6)
         assert math.isclose(azimuth % 360, 0, abs_tol=1e-6) or azimuth % 360 > 359.999999
 
 
 def test_moves_keep_to_speed_and_acceleration_across_the_zenith() -> None:
     """Across the zenith and between opposite points of the horizon no angle turns wildly."""
-    with Rotator(speed=10, acceleration=20, clock="virtual") as rotator:
+    with Rotator(speed=math.radians(10), acceleration=math.radians(20), clock="virtual") as rotator:
         for azimuth, elevation in ((0, 0), (180, 0), (179.99, 89.99), (270, 1)):
-            rotator.go(azimuth, elevation)
+            rotator.go(*np.radians([azimuth, elevation]))
             now = before = rotator.looks_along()
             slower = seen = 0.0
             for _ in range(400):
@@ -284,13 +295,18 @@ def test_moves_keep_to_speed_and_acceleration_across_the_zenith() -> None:
 
 @pytest.mark.parametrize("way", [RIGHT, UP])
 def test_a_sweep_keeps_to_the_share_of_speed(way: int) -> None:
-    with Rotator(speed=10, acceleration=100, park=(10, 10), clock="virtual") as rotator:
+    with Rotator(
+        speed=math.radians(10),
+        acceleration=math.radians(100),
+        park=(math.radians(10), math.radians(10)),
+        clock="virtual",
+    ) as rotator:
         rotator.percent = 20.0
         rotator.sweep(way, 100)
         rotator.advance(1.0)
-        before = rotator.position()
+        before = degrees(rotator)
         rotator.advance(1.0)
-        after = rotator.position()
+        after = degrees(rotator)
     assert math.dist(before, after) == pytest.approx(2.0, rel=1e-6)
 
 
@@ -306,19 +322,24 @@ class Arc:
 def test_a_tracker_leads_the_dummy_rotator_of_hamlib() -> None:
     with dummy() as peer:
         led = drive_rotator("127.0.0.1", peer, Arc(), every=2.5, speed=50)
-        assert [round(c[0], 6) for c in led.commands] == [-20, -10, 0, 10, 20]
-        assert [round(c[1], 6) for c in led.commands] == [20, 25, 30, 35, 40]
+        assert [round(math.degrees(c[0]), 6) for c in led.commands] == [-20, -10, 0, 10, 20]
+        assert [round(math.degrees(c[1]), 6) for c in led.commands] == [20, 25, 30, 35, 40]
         with RotatorClient(port=peer) as client:
-            client.go(10, 5)
-            soon(lambda: math.dist(client.position(), (10, 5)) < 0.01)
+            client.go(*np.radians([10, 5]))
+            soon(lambda: math.dist(degrees(client), (10, 5)) < 0.01)
             with pytest.raises(RotatorError, match="-1"):
-                client.go(500, 20)
+                client.go(*np.radians([500, 20]))
 
 
 def test_a_tracker_leads_our_own_rotator_within_its_lag() -> None:
     now = 0.0
     with (
-        Rotator(speed=20, acceleration=100, park=(340, 20), clock="virtual") as rotator,
+        Rotator(
+            speed=math.radians(20),
+            acceleration=math.radians(100),
+            park=(math.radians(340), math.radians(20)),
+            clock="virtual",
+        ) as rotator,
         RotatorPort(rotator, port=0) as port,
     ):
 
@@ -340,8 +361,8 @@ def test_a_tracker_leads_our_own_rotator_within_its_lag() -> None:
             for every in (1.0, 0.5)
         ]
     assert [len(found) for found in errors] == [11, 21]
-    assert max(errors[0][1:]) < 0.02  # it is there when the next command comes
-    assert max(errors[1][10:]) < 0.02
+    assert math.degrees(max(errors[0][1:])) < 0.02  # it is there when the next command comes
+    assert math.degrees(max(errors[1][10:])) < 0.02
 
 
 def test_a_port_that_is_taken_and_a_rotator_that_is_not_there_are_told(port: RotatorPort) -> None:
@@ -354,18 +375,28 @@ def test_a_port_that_is_taken_and_a_rotator_that_is_not_there_are_told(port: Rot
 
 
 def test_a_command_from_python_counts_as_heard() -> None:
-    with Rotator(speed=10, acceleration=20, park=(0, 30), clock="virtual") as rotator:
+    with Rotator(
+        speed=math.radians(10),
+        acceleration=math.radians(20),
+        park=(math.radians(0), math.radians(30)),
+        clock="virtual",
+    ) as rotator:
         rotator.advance(15)  # longer than the watchdog's 10 s
         rotator.sweep(UP, 50)
         rotator.advance(2)
-        assert rotator.position()[1] > 35
+        assert degrees(rotator)[1] > 35
 
 
 def test_a_sweep_leaves_the_zenith_along_the_last_azimuth() -> None:
-    with Rotator(speed=10, acceleration=20, park=(70, 90), clock="virtual") as rotator:
+    with Rotator(
+        speed=math.radians(10),
+        acceleration=math.radians(20),
+        park=(math.radians(70), math.radians(90)),
+        clock="virtual",
+    ) as rotator:
         rotator.sweep(DOWN, 50)
         rotator.advance(3)
-        azimuth, elevation = rotator.position()
+        azimuth, elevation = degrees(rotator)
     assert azimuth == pytest.approx(70, abs=1e-6)
     assert 70 < elevation < 80
 
@@ -378,23 +409,25 @@ def test_the_studio_shows_the_mount_as_it_looks_and_stops_it() -> None:
 
     aim = Aiming("mount-x-y")
     with (
-        Rotator(aim.name, speed=20, acceleration=40, clock="virtual") as rotator,
+        Rotator(
+            aim.name, speed=math.radians(20), acceleration=math.radians(40), clock="virtual"
+        ) as rotator,
         open_rotator_studio(rotator, "mount-x-y", aim) as studio,
     ):
         link = studio.link
         assert isinstance(link, RotatorLink)
-        rotator.go(30, 45)
+        rotator.go(*np.radians([30, 45]))
         rotator.advance(10)
         east, north, up = direction(30, 45)  # in closed form: an axis to the East, one across it
         shown = dict(zip(aim.names, link.coordinates(), strict=True))
         assert shown["x_axis"] == pytest.approx(-math.atan2(north, up), abs=1e-6)
         assert shown["y_axis"] == pytest.approx(math.asin(east), abs=1e-6)
         soon(lambda: bool(len(link.samples()[0]) and abs(link.samples()[1][-1, 1] - 45) < 1e-6))
-        rotator.go(200, 20)
+        rotator.go(*np.radians([200, 20]))
         rotator.advance(1)
         link.halt()
         rotator.advance(3)
-        stood = rotator.position()
+        stood = degrees(rotator)
         rotator.advance(1)
-        assert rotator.position() == stood
+        assert degrees(rotator) == stood
         assert link.bar().pace == "stands"

@@ -20,7 +20,7 @@ ROWS = [
     [(1.0, 0.3, 0.1)], [(0.7, 0.1, 0.13)], [(2.0, 0.5, 0.11)],
     [(0.3, 0.0, 0.2)], [(0.2, 0.4, 0.3)], [(0.25, 1.0, 0.15)],
 ]  # fmt: skip
-LIVELY = Ship(Sines([0.0] * 6, ROWS), offset=(3.0, -2.0, 5.0), heading=40.0)
+LIVELY = Ship(Sines([0.0] * 6, ROWS), offset=(3.0, -2.0, 5.0), heading=math.radians(40.0))
 CLOCK = symbol("t", "time")
 
 
@@ -96,7 +96,7 @@ def test_relative_directions_rates_and_accelerations_agree_with_differences() ->
     now, before, after = (seen(LIVELY, t + k * h) for k in (0, -1, 1))
     assert np.abs(now[:, 1] - (after[:, 0] - before[:, 0]) / (2 * h)).max() < 1e-8
     assert np.abs(now[:, 2] - (after[:, 1] - before[:, 1]) / (2 * h)).max() < 1e-8
-    east = math.radians(90 - LIVELY.heading)
+    east = math.pi / 2 - LIVELY.heading
     c, s = math.cos(east), math.sin(east)
     whole = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ rotations(LIVELY, t)
     assert np.abs(LIVELY.attitude(t) - whole).max() < 1e-14
@@ -187,7 +187,7 @@ def test_a_ship_is_read_from_its_file(tmp_path: Path) -> None:
     file = tmp_path / "rough.toml"
     file.write_text(ROUGH)
     ship = read_ship(file)
-    assert (ship.heading, ship.offset, ship.stabilized) == (40, (0, 0, 76), False)
+    assert (ship.heading, ship.offset, ship.stabilized) == (math.radians(40), (0, 0, 76), False)
     wanted = [0, 0, 6.2123, math.radians(15), 0.1, 0]
     assert isinstance(ship.motion, Sines)
     assert ship.motion.max_abs(0) == pytest.approx(wanted, abs=1e-4)

@@ -11,7 +11,7 @@ import linkwright as lw
 from linkwright.mounts import ReportOrbit, Site, sun_path
 from linkwright.mounts.sun import sun_direction
 
-SITE = Site(-43.52, 172.58, 20.0)
+SITE = Site(math.radians(-43.52), math.radians(172.58), 20.0)
 
 
 def test_the_sun_by_formula_is_near_the_ephemeris() -> None:

@@ -40,7 +40,9 @@ def test_a_steady_wind_pushes_a_dish_by_its_coefficients() -> None:
     dish = m.body("dish", rotate="z", mass=10, inertia=1)
     m.set_platform(dish, axis="x")
     s = lw.System(m)
-    s.add(WindLoad(m, Wind(20.0, 270.0, roughness=0.0), 1.0, diameter=2.0))  # blows to the East
+    s.add(
+        WindLoad(m, Wind(20.0, 1.5 * math.pi, roughness=0.0), 1.0, diameter=2.0)
+    )  # blows to the East
     run = lw.simulate(s, until=0.01, initial={"dish": math.radians(60)})
     pressure = AIR * 20**2 / 2 * math.pi
     assert run["wind.push_x"][0] == pytest.approx(pressure * (0.3 + 1.2 * 0.25))
@@ -56,7 +58,9 @@ def test_a_dish_held_at_its_middle_is_stable_broadside(still: int, stable: bool)
     dish = m.body("dish", rotate="z", mass=10, inertia=100)
     m.set_platform(dish, axis="x")
     s = lw.System(m)
-    s.add(WindLoad(m, Wind(20.0, 270.0, roughness=0.0), 4.0, face=0.0, edge=0.0, diameter=2.0))
+    s.add(
+        WindLoad(m, Wind(20.0, 1.5 * math.pi, roughness=0.0), 4.0, face=0.0, edge=0.0, diameter=2.0)
+    )
     run = lw.simulate(s, until=4.0, initial={"dish": math.radians(still + 10)})
     off = np.degrees(run["dish"]) - still
     assert (np.abs(off).max() < 10.01) == stable

@@ -59,7 +59,7 @@ def run_a_task(folder: Path) -> None:
 
 
 def chart_a_mount(folder: Path) -> None:
-    axes = {"azimuth": (-90.0, 90.0, 5), "zenith": (10.0, 60.0, 5)}
+    axes = {"azimuth": (-1.5, 1.5, 5), "zenith": (0.2, 1.0, 5)}
     lw.parallel.chart("agile-eye", axes, of=["reach"])
 
 

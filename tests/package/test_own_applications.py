@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from tests.mounts.test_own_mounts import AZ_EL, JACK
 from tests.random.own_machines import SCARA, Oracle, cell_text, random_arm, save
 from tests.seeds import seeds, seldom
 from tests.support.late import Late
+from tests.support.skies import degrees
 
 if TYPE_CHECKING:
     import pinocchio as pin
@@ -174,7 +176,12 @@ def test_a_rotator_of_ones_own_mount_looks_where_it_says(
     aim = lw.mounts.Aiming(str(save(tmp_path, MOUNTS[kind], "own.toml")))
     rng = np.random.default_rng(seed)
     with Rotator(
-        aim.name, reaches=aim.reaches, speed=90, acceleration=900, clock="virtual", park=aim.park
+        aim.name,
+        reaches=aim.reaches,
+        speed=math.radians(90),
+        acceleration=math.radians(900),
+        clock="virtual",
+        park=aim.park,
     ) as rotator:
         line = EasyComm(rotator)
         for k in range(4):
@@ -187,7 +194,7 @@ def test_a_rotator_of_ones_own_mount_looks_where_it_says(
             assert line.take(b"AZ EL\n") == f"AZ{az} EL{el}\n".encode()
             shown = answer("p", rotator).text.split()
             assert [float(x) for x in shown] == pytest.approx([az, el], abs=0.006)
-            looks = beam(kind, np.array(aim(direction(*rotator.position()))))
+            looks = beam(kind, np.array(aim(direction(*degrees(rotator)))))
             a, e = np.radians([az, el])
             wanted = np.array([np.sin(a) * np.cos(e), np.cos(a) * np.cos(e), np.sin(e)])
             assert looks == pytest.approx(wanted, abs=1e-5)

@@ -59,14 +59,6 @@ STILL = {
     r"page": {"most"},
     r"Mechanism\.flexible": {"source"},  # a file of modes
 }
-DEGREES = {
-    # records of files, in whose units they are
-    r"mounts\.(?:Site|Ship|Licence|PointingLimits|Orbit|Wind|Sea)\b.*",
-    r"mounts\.(?:Rotator|RotatorClient|drive_rotator|rotator_\w+)\b.*",  # the language of rotctld
-    r"mounts\.(?:circle_path|orbit_path|mount_axes)",  # what a table of a move is made with
-    r"parallel\.(?:prove_regular|singular_loci|chart)",  # a region, as charts and loci have it
-}
-"""Public functions that take degrees still."""
 SHARED: dict[str, tuple[str, set[object]]] = {
     "seed": (r"seed|noise|random|draw|same|generat|of (?:the |their )?\w+", {0, None}),
     "threads": (r"thread|processors|as for|share", {None, 1}),
@@ -154,14 +146,11 @@ def test_every_number_says_its_unit_or_that_it_has_none() -> None:
     assert silent == []
 
 
-def test_angles_are_in_radians_but_for_a_list_that_only_shrinks() -> None:
+def test_angles_are_in_radians() -> None:
     degrees = {
         name: p.name
         for name, p, _, words in arguments()
         if re.search(r"(?<!\w)(?:deg|degrees)(?![\w/]*C)\b(?! Celsius)|arcmin|\brpm\b|knots", words)
         and not re.search(r'"[^"]*deg"|`[^`]*deg', words)
     }
-    unknown = {n: p for n, p in degrees.items() if not any(re.fullmatch(x, n) for x in DEGREES)}
-    assert unknown == {}
-    for pattern in DEGREES:
-        assert any(re.fullmatch(pattern, name) for name in degrees), f"{pattern} has gone"
+    assert degrees == {}

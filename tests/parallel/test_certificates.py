@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import radians
 from typing import Any
 
 import flint
@@ -128,7 +129,7 @@ def truss() -> lw.Mechanism:
 
 
 def test_a_region_without_singular_directions_is_proven(truss: lw.Mechanism) -> None:
-    found = prove_regular(truss, 12)
+    found = prove_regular(truss, radians(12))
     assert found.proven
     assert found.one_branch
     assert found.words.startswith("proven: 'truss_mount' has no singularity of type 1 or 2")
@@ -137,11 +138,11 @@ def test_a_region_without_singular_directions_is_proven(truss: lw.Mechanism) -> 
 
 def test_no_proven_box_holds_a_singular_direction(truss: lw.Mechanism) -> None:
     """The truss mount is singular from 59.33 degrees on; boxes stay open there, and say so."""
-    found = prove_regular(truss, 64, smallest=2.0)
+    found = prove_regular(truss, radians(64), smallest=radians(2.0))
     assert not found.proven
     assert "is not a statement" in found.words
-    (curve,) = singular_loci(truss, "type 2", {"zenith": (0, 63)}, grid=8)
-    middles, sizes = found.open_directions, np.radians(found.open_sizes)
+    (curve,) = singular_loci(truss, "type 2", {"zenith": (0, radians(63))}, grid=8)
+    middles, sizes = found.open_directions, found.open_sizes
     for direction in curve.directions:
         gaps = np.arccos(np.clip(middles @ direction, -1, 1))
         assert (gaps < 0.75 * sizes).any()  # half a diagonal is 0.71 of a side
@@ -152,7 +153,7 @@ def test_no_proven_box_holds_a_singular_direction(truss: lw.Mechanism) -> None:
 def test_a_joint_limit_that_is_met_leaves_boxes_open() -> None:
     machine = truss_mount(0.98)
     machine.limit("lower1", -3.0, 1.0)
-    found = prove_regular(machine, 10, smallest=2.0)
+    found = prove_regular(machine, radians(10), smallest=radians(2.0))
     assert not found.proven
     assert "a joint may meet its limit" in found.reasons
-    assert prove_regular(machine, 10, limits=False).proven
+    assert prove_regular(machine, radians(10), limits=False).proven

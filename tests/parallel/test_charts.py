@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -28,6 +29,7 @@ from linkwright.parallel.charts import Chart
 from linkwright.parallel.machine_rates import machine_rates
 from tests.seeds import seldom
 from tests.support.closed_loop_machines import arm_angles, directions, five_bar, rotary_mount
+from tests.support.skies import orbit_of, sky
 
 ALL = ["reach", "condition", "manipulability", "transmission", "pressure", "effort", "coordinates"]
 AXES: dict[str, ArrayLike] = {"x": (-0.2, 0.2, 5), "y": (0.3, 1.1, 20)}
@@ -36,7 +38,7 @@ AXES: dict[str, ArrayLike] = {"x": (-0.2, 0.2, 5), "y": (0.3, 1.1, 20)}
 @pytest.fixture(scope="module")
 def mount() -> Chart:
     of = ["reach", "transmission", "coordinates"]
-    return chart(rotary_mount(), {"azimuth": (0, 330, 12), "zenith": (0, 120, 25)}, of=of)
+    return chart(rotary_mount(), sky(azimuth=(0, 330, 12), zenith=(0, 120, 25)), of=of)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def whole() -> Chart:
 
 
 def test_reach_is_where_the_closed_form_has_a_solution(mount: Chart) -> None:
-    azimuth, zenith = (np.radians(a.values) for a in mount.axes)
+    azimuth, zenith = (a.values for a in mount.axes)
     d = np.swapaxes(directions(np.pi / 2 - azimuth, zenith), 0, 1)
     with np.errstate(invalid="ignore"):
         arms = arm_angles(d, 0.98)
@@ -85,7 +87,7 @@ def test_quantities_are_those_of_other_routes(whole: Chart) -> None:
 
 def test_angles_between_arms_are_those_of_the_digest(mount: Chart) -> None:
     """Table of section 3.7: the least over the hemisphere at D = 0.98 is 40.6 degrees."""
-    hemisphere = mount["transmission"][:, mount.axes[1].values <= 90]
+    hemisphere = mount["transmission"][:, mount.axes[1].values <= np.pi / 2 + 1e-9]
     assert hemisphere.min() == pytest.approx(40.6, abs=0.15)
 
 
@@ -93,10 +95,10 @@ def test_the_reach_of_the_mount_with_three_arms() -> None:
     """Mount check 62: the least reach over all azimuths, by the general engine."""
     turns = np.linspace(12.5, 18.5, 61)
     axes: dict[str, ArrayLike] = {
-        "distance": [0.841, 0.90, 0.98], "azimuth": 90 - turns, "zenith": (0, 130, 14)
+        "distance": [0.841, 0.90, 0.98], **sky(azimuth=90 - turns, zenith=(0, 130, 14))
     }  # fmt: skip
     found = chart(rotary_mount(strut=False), axes)
-    reach = found.ends[..., 1]
+    reach = np.degrees(found.ends[..., 1])
     np.testing.assert_allclose(reach.min(axis=1), [115.9446, 110.8431, 103.6622], atol=1e-4)
     np.testing.assert_allclose(turns[reach.argmin(axis=1)], [17.2, 16.0, 13.8], atol=0.11)
     assert (found.end_causes[..., 1] == CAUSES.index("no solution")).all()
@@ -148,8 +150,8 @@ def test_a_universal_joint_is_reached_up_to_its_cone() -> None:
     m.limit_cone("dish", "60 deg")
     m.actuate(*(q.name for b in m.bodies.values() for q in b.coordinates))
     m.set_platform(dish)
-    found = chart(m, {"azimuth": (0, 315, 8), "zenith": (2.5, 82.5, 9)})
-    np.testing.assert_allclose(found.ends[:, 1], 60.0, atol=1e-7)
+    found = chart(m, sky(azimuth=(0, 315, 8), zenith=(2.5, 82.5, 9)))
+    np.testing.assert_allclose(found.ends[:, 1], np.radians(60.0), atol=2e-9)
     assert found.words(3, 7) == "cone: the cone of dish"
     assert found.counts["cone"] == 24
 
@@ -190,7 +192,7 @@ def test_what_is_filled_has_the_same_bits_in_parts_and_in_a_folder(
 def test_few_poses_of_a_chart_are_kept_until_it_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkwright.parallel.chart_parts.PART", 600)
     machine = parallel_machine(rotary_mount())
-    space = chart_space(machine, {"azimuth": (0, 360, 61), "zenith": (0, 120, 120)}, None)
+    space = chart_space(machine, sky(azimuth=(0, 360, 61), zenith=(0, 120, 120)), None)
     engine = ChartEngine(machine, space, ("reach", "condition"))
     engine.part(0, 5, 1)
     whole, closed = 61 * 120 * engine.start.nbytes, []
@@ -210,6 +212,7 @@ import sys
 import linkwright.parallel.chart_parts as parts
 import linkwright.parallel.charts as charts
 from tests.support.closed_loop_machines import five_bar
+from tests.support.skies import orbit_of
 parts.PART = 40
 axes = {"x": (-0.2, 0.2, 5), "y": (0.3, 1.1, 20)}
 charts.chart(five_bar(), axes, of=sys.argv[2:], folder=sys.argv[1])
@@ -263,10 +266,10 @@ def test_a_chart_is_written_as_table_and_as_picture(
     boxes = [box for ax in drawing.axes if (box := ax.get_tightbbox()) is not None]
     assert boxes
     assert all(box.y1 <= drawing.bbox.y1 for box in boxes)
-    from linkwright.mounts import Orbit, Site
+    from linkwright.mounts import Site
 
-    orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
-    over = list(Site(-43.52, 172.58, 20).passes(orbit, days=0.2))
+    orbit = orbit_of("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
+    over = list(Site(math.radians(-43.52), math.radians(172.58), 20).passes(orbit, days=0.2))
     words = [t.get_text() for t in mount.plot("reach", passes=over).axes[0].texts]
     assert sum(w.startswith("rise\n") for w in words) == len(over) > 0
     with pytest.raises(Error, match="map of the sky, and the chart is over x and y"):
@@ -282,11 +285,12 @@ def test_a_chart_is_written_as_table_and_as_picture(
     ("axes", "of", "words"),
     [
         ({}, "reach", "needs an axis"),
-        ({"zenith": (0, 90, 3)}, "reach", "azimuth"),
+        ({"zenith": (0, 1.5, 3)}, "reach", "azimuth"),
+        ({"azimuth": (0, 1, 3), "zenith": (0, 90, 3)}, "reach", "90 deg are 1.5708 rad"),
         ({"azimut": (0, 90, 3)}, "reach", "did you mean 'azimuth'"),
-        ({"azimuth": (0, 90, 3), "zenith": (0, 90, 0)}, "reach", "count of at least 1"),
+        (sky(azimuth=(0, 90, 3), zenith=(0, 90, 0)), "reach", "count of at least 1"),
         ({"x": (0, 1, 3), "y": (0, 1, 3)}, "reech", "did you mean 'reach'"),
-        ({"azimuth": (0, 90, 3), "zenith": [np.nan]}, "reach", "no values"),
+        (sky(azimuth=(0, 90, 3), zenith=[np.nan]), "reach", "no values"),
     ],
 )
 def test_bad_input_is_refused_in_words(axes: dict[str, ArrayLike], of: str, words: str) -> None:

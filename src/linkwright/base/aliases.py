@@ -318,6 +318,26 @@ METHODS: dict[str, str] = {
 """Old names of methods, and the new ones."""
 
 
+RADIANS: dict[str, str] = {
+    "mounts.Licence": "error, silence; verdict(error); input `error` of its switch",
+    "mounts.Orbit": "inclination, node, perigee, anomaly",
+    "mounts.PointingLimits": "sag, wind, attitude; the budget",
+    "mounts.Rotator": "speed, acceleration, park, limits; go, position",
+    "mounts.RotatorClient": "go, position",
+    "mounts.Sea.ship": "heading",
+    "mounts.Ship": "heading",
+    "mounts.Site": "latitude, longitude, mask; horizon, passes(above), look: azimuth, elevation",
+    "mounts.Wind": "comes_from",
+    "mounts.circle_path": "angle",
+    "mounts.drive_rotator": "lowest; commands, positions and errors of what it returns",
+    "mounts.orbit_path": "tilt, turn, start, end, spacing; speeds along it",
+    "mounts.track_pass": "the channel `pointing error`",
+    "parallel.chart": "axes and `at`: azimuth, zenith, elevation, roll, pitch, yaw; ends",
+    "parallel.prove_regular": "zenith, smallest; region and sizes of the proof",
+    "parallel.singular_loci": "zenith of the region; zenith, azimuth, nearest, away, at_zenith",
+}
+"""Public names whose angles were in degrees, and which; values that can only be degrees fail."""
+
 _PATHS = {"elements.drives": "drives", "robots.identification": "identification"}
 
 

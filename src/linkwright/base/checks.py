@@ -43,3 +43,33 @@ def checked(
     if found > most:
         raise kind(f"{what} is {found:g}", remedy=f"give a number of {most:g} or less", **more)
     return found
+
+
+def checked_angle(
+    value: SupportsFloat,
+    what: str,
+    *,
+    least: float = -2 * math.tau,
+    most: float = 2 * math.tau,
+    kind: type[Error] = InputError,
+    **more: Any,
+) -> float:
+    """Return an angle in rad; one beyond its range was meant in degrees, and the error converts it.
+
+    >>> checked_angle(45, "the latitude", least=-math.pi / 2, most=math.pi / 2)
+    Traceback (most recent call last):
+        ...
+    linkwright.InputError: the latitude is 45 rad; give -1.571 to 1.571 rad: 45 deg are 0.785398 rad
+    """
+    found = checked(value, what, kind=kind, **more)
+    if not least - _ROUNDING <= found <= most + _ROUNDING:
+        given = f"{found:g} deg are {math.radians(found):.6g} rad"
+        raise kind(
+            f"{what} is {found:g} rad",
+            remedy=f"give {least:.4g} to {most:.4g} rad: {given}",
+            **more,
+        )
+    return found
+
+
+_ROUNDING = 1e-9  # rad: a quarter of a turn that was computed may be a little more

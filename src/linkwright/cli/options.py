@@ -283,6 +283,17 @@ def read_asked(
     return found or None
 
 
+def in_rad(name: str, value: float) -> float:
+    """Return what was given for an axis of a chart: angles of directions and poses are in degrees.
+
+    >>> in_rad("zenith", 180), in_rad("x", 0.5)
+    (3.141592653589793, 0.5)
+    """
+    from linkwright.parallel.chart_space import ANGLES
+
+    return math.radians(value) if name in ANGLES else value
+
+
 def read_range(text: str, form: str) -> tuple[str, tuple[float, ...]]:
     """Return the name and the numbers of ``--over NAME=FROM:TO``, as many as the form has.
 

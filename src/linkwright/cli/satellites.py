@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwright.base.errors import InputError
 from linkwright.cli.options import option
 
 if TYPE_CHECKING:
@@ -43,7 +45,10 @@ def find_passes(
 
     known, place = read_orbits(elements), read_site(site)
     orbits = [known[name] for name in satellites] if satellites else list(known)
+    if not -5.0 <= above < 90.0:
+        raise InputError(f"--above {above:g} is out of range", remedy="give -5 to below 90 degrees")
+    lowest = math.radians(above)
     return place, [
-        find_passes(place, orbit, days, above, start or None, refraction=refraction)
+        find_passes(place, orbit, days, lowest, start or None, refraction=refraction)
         for orbit in orbits
     ]

@@ -50,6 +50,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from linkwright.algebra.units import amount
+from linkwright.base.checks import checked_angle
 from linkwright.base.errors import Error, InputError
 from linkwright.base.files import path_of, read_text
 from linkwright.base.reprs import brief
@@ -85,6 +86,8 @@ Format: TypeAlias = Annotated[Literal[1], Key("version of this format")]
 @dataclass(frozen=True, slots=True)
 class Amount:
     """A number in a unit, or a row or a table of them; a text may have another unit of its kind.
+
+    What a file has in degrees, its object has in radians.
 
     The unit of what turns or slides, "rad|m", is that of the joint, which `given` knows, or
     follows from whether the key `by` was given before. A row has one unit, or one for each number.
@@ -284,7 +287,7 @@ def given(
                 at = (*path, note.key or name)
                 text = fault_text(at, error.context or {})
                 raise (source or TextSource()).error(at, *text) from None
-        values[name] = _object(value)
+        values[name] = _object(_in_si(value, note))
     return values
 
 
@@ -292,6 +295,26 @@ def _object(value: Any) -> Any:
     if isinstance(value, Table):
         return value.made()
     return tuple(map(_object, value)) if isinstance(value, list | tuple) else value
+
+
+def _in_si(value: Any, note: Key | Amount | None) -> Any:
+    """Return what an object has where a file has degrees."""
+    if not isinstance(note, Amount) or note.unit != "deg":
+        return value
+    return (
+        tuple(_in_si(x, note) for x in value) if isinstance(value, tuple) else math.radians(value)
+    )
+
+
+def in_degrees(angle: float) -> float:
+    """Return degrees whose radians are the same again, in the fewest digits.
+
+    >>> in_degrees(math.radians(172.58)), in_degrees(0.1)
+    (172.58, 5.729577951308233)
+    """
+    exact = math.degrees(angle)
+    short = round(exact, 9)
+    return short if math.radians(short) == angle else exact
 
 
 def _in_table(value: Any, note: Key | Amount | None) -> Any:
@@ -303,7 +326,9 @@ def _in_table(value: Any, note: Key | Amount | None) -> Any:
         return tuple(_in_table(x, note) for x in value)
     if isinstance(value, Mapping):
         return {k: _in_table(x, note) for k, x in value.items()}
-    return float(value) if isinstance(note, Amount) and isinstance(value, int) else value
+    if isinstance(note, Amount) and isinstance(value, int | float):
+        return in_degrees(value) if note.unit == "deg" else float(value)
+    return value
 
 
 def note_of(metadata: Any) -> Key | Amount | None:
@@ -320,7 +345,10 @@ def require_ranges(thing: Any, what: str) -> None:
         number = math.nan
         with suppress(TypeError, ValueError):
             number = math.nan if isinstance(value, str) else float(value)
-        if not note.least <= number <= note.most:
+        if note.unit == "deg" and math.isfinite(number):
+            least, most = math.radians(note.least), math.radians(note.most)
+            checked_angle(number, f"the {name} of {what}", least=least, most=most)
+        elif not note.least <= number <= note.most:
             shown = brief(value) if math.isnan(number) else f"{number:g}"
             raise InputError(
                 f"the {name} of {what} is {shown}",
@@ -336,6 +364,7 @@ def described(kind: _Class) -> _Class:
         note = note_of(getattr(hint, "__metadata__", ()))
         if note is not None:
             unit = f", {note.unit}" if isinstance(note, Amount) and note.unit != "1" else ""
+            unit = ", rad" if unit == ", deg" else unit
             lines.append(f"    {name}: {note.doc}{unit}.")
     kind.__doc__ = f"{head}\n\n    " + "\n    ".join(lines) + f"\n\n{example}"
     return kind

@@ -112,11 +112,11 @@ class Aiming:
 
     @property
     def park(self) -> tuple[float, float]:
-        """Azimuth and elevation where it parks, deg: the zenith, or where it looks at first."""
+        """Azimuth and elevation where it parks, rad: the zenith, or where it looks at first."""
         if self.reaches((0.0, 0.0, 1.0)):
             return 0.0, 90.0
         azimuth, elevation = angles(self._closing.values_of(self._closing.start[None])[0][:3])
-        return float(azimuth), float(elevation)
+        return math.radians(azimuth), math.radians(elevation)
 
     def _turned(self, chain: Mechanism, d: Array) -> Array:
         """Return the angles of two axes in series, in the order of `names`."""

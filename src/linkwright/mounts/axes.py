@@ -260,7 +260,7 @@ def serial_axes(name: str, site: Site | None = None) -> SerialAxes:
     if name == "equatorial":
         if site is None:
             raise InputError("an equatorial mount is tilted by its latitude", remedy="give a site")
-        p = math.radians(site.latitude)
+        p = site.latitude
         up = math.copysign(1.0, p)
         return SerialAxes(
             (0.0, up * math.cos(p), up * math.sin(p)),

@@ -180,9 +180,11 @@ def _facts(s: MountStudy) -> tuple[str | float, ...]:
     left = "unknown" if math.isnan(s.left) else f"{s.left:.1%}"
     where = "no"
     if s.loci:
-        where = f"yes, from {min(x.zenith.min() for x in s.loci):.1f}° off the zenith on"
+        where = (
+            f"yes, from {math.degrees(min(x.zenith.min() for x in s.loci)):.1f}° off the zenith on"
+        )
     elif s.singular:
-        at = s.chart.best("condition")[1]
+        at = {n: math.degrees(v) for n, v in s.chart.best("condition")[1].items()}
         where = f"yes, at azimuth {at['azimuth']:.0f}°, {at['zenith']:.0f}° off the zenith"
     kind = "linear" if s.linear else "rotary"
     return (s.mount, s.actuators, kind, angle, number, left, where)

@@ -54,12 +54,12 @@ def sidereal_rate(day: int) -> float:
 
 
 def on_ellipsoid(latitude: float, longitude: float, height: float) -> Array:
-    """Return a place on the turning Earth, m, of geodetic degrees and a height above the ellipsoid.
+    """Return a place on the turning Earth, m, of geodetic angles (rad) and a height (m).
 
     >>> on_ellipsoid(0.0, 0.0, 0.0)
     array([6378137.,       0.,       0.])
     """
-    p, m = math.radians(latitude), math.radians(longitude)
+    p, m = latitude, longitude
     squared = FLATTENING * (2 - FLATTENING)
     n = RADIUS / math.sqrt(1 - squared * math.sin(p) ** 2)
     across = (n + height) * math.cos(p)
@@ -71,12 +71,14 @@ def on_ellipsoid(latitude: float, longitude: float, height: float) -> Array:
 def east_north_up(latitude: float, longitude: float) -> Array:
     """Return the rows East, North and up of a site, in the frame that turns with the Earth.
 
+    Units: `latitude` and `longitude` in rad.
+
     >>> east_north_up(0.0, 0.0).round(12) + 0.0
     array([[0., 1., 0.],
            [0., 0., 1.],
            [1., 0., 0.]])
     """
-    p, m = math.radians(latitude), math.radians(longitude)
+    p, m = latitude, longitude
     sp, cp, sm, cm = math.sin(p), math.cos(p), math.sin(m), math.cos(m)
     return np.array([[-sm, cm, 0.0], [-sp * cm, -sp * sm, cp], [cp * cm, cp * sm, sp]])
 

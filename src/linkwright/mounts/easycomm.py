@@ -22,7 +22,7 @@ class EasyComm:
     """The device's side of EasyComm II.
 
     >>> from linkwright.mounts.rotator import Rotator
-    >>> with Rotator(speed=50, acceleration=500, clock="virtual") as rotator:
+    >>> with Rotator(speed=1, acceleration=10, clock="virtual") as rotator:
     ...     line = EasyComm(rotator)
     ...     said = line.take(b"AZ180.0 EL45.0\\n")
     ...     rotator.advance(5)
@@ -32,7 +32,7 @@ class EasyComm:
 
     def __init__(self, device: Steerable) -> None:
         self._device, self._rest, self._skipping = device, b"", False
-        self._wanted = device.position()
+        self._wanted = _degrees(device)
         self.refused = 0
 
     def take(self, data: bytes) -> bytes:
@@ -64,9 +64,8 @@ class EasyComm:
             elif word.upper() == "RESET":
                 self._device.reset()
             elif letters in ("AZ", "EL") and not value:
-                told.append(
-                    f"{letters}{round(self._device.position()[letters == 'EL'], 1) + 0:.1f}"
-                )
+                at = _degrees(self._device)[letters == "EL"]
+                told.append(f"{letters}{round(at, 1) + 0:.1f}")
             elif letters in ("AZ", "EL") and _is_number(value):
                 goes = True
                 if letters == "AZ":
@@ -75,7 +74,7 @@ class EasyComm:
                     elevation = float(value)
             elif letters in ("SA", "SE") and not value:
                 self._device.stop()
-                self._wanted = self._device.position()
+                self._wanted = _degrees(self._device)
             elif letters in _SWEEPS and not value:
                 self._device.sweep(_SWEEPS[letters], self._device.percent)
             elif letters == "VE" and not value:
@@ -84,12 +83,18 @@ class EasyComm:
                 self.refused += 1
         if goes and self.refused > before:
             return b""  # half of a direction is none
-        if goes and self._device.limits.hold(azimuth, elevation):
-            self._device.go(azimuth, elevation)
+        to = math.radians(azimuth), math.radians(elevation)
+        if goes and self._device.limits.hold(*to):
+            self._device.go(*to)
             self._wanted = azimuth, elevation
         elif goes:
             self.refused += 1
         return f"{' '.join(told)}\n".encode() if told else b""
+
+
+def _degrees(device: Steerable) -> tuple[float, float]:
+    azimuth, elevation = device.position()
+    return math.degrees(azimuth), math.degrees(elevation)
 
 
 def _is_number(text: str) -> bool:

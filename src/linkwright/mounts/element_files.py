@@ -71,7 +71,7 @@ def read_orbits(path: str | os.PathLike[str]) -> Orbits:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = (Path(folder) / "iss.tle").write_text(lines)
     ...     orbits = read_orbits(Path(folder) / "iss.tle")
-    >>> orbits[25544].name, orbits["ISS (ZARYA)"].inclination
+    >>> orbits[25544].name, round(math.degrees(orbits["ISS (ZARYA)"].inclination), 4)
     ('ISS (ZARYA)', 51.6416)
     """
     place = path_of(path, "a file of elements")
@@ -206,17 +206,8 @@ def _pair(name: str, one: str, place1: _Place, two: str, place2: _Place) -> Orbi
         "motion": _field(two, 52, 63, "the mean motion", place2),
         "drag": _exponential(one[53:61], place1),
     }
-    return _sound(
-        Orbit(
-            name or str(number),
-            number,
-            begin + whole,
-            second,
-            **elements,
-            designator=_designator(one[9:17].strip()),
-        ),
-        place1,
-    )
+    epoch = begin + whole, second
+    return _orbit(name, number, epoch, elements, _designator(one[9:17].strip()), place1)
 
 
 def _designator(short: str) -> str:
@@ -403,25 +394,14 @@ def _message(fields: Mapping[str, str], place: _Place) -> Orbit:
                 "take mean elements for SGP4; others need another theory",
             )
     day, second = _epoch(fields.get("EPOCH", "").strip(), of, place)
-    inclination, node, eccentricity, perigee, anomaly, motion = (
-        _number(fields, key, of, place) for key in _NUMBERS
-    )
-    drag = _number(fields, "BSTAR", of, place) if fields.get("BSTAR", "").strip() else 0.0
-    orbit = Orbit(
-        name or str(number),
-        number,
-        day,
-        second,
-        inclination,
-        node,
-        eccentricity,
-        perigee,
-        anomaly,
-        motion,
-        drag,
-        fields.get("OBJECT_ID", "").strip(),
-    )
-    return _sound(orbit, place)
+    names = ("inclination", "node", "eccentricity", "perigee", "anomaly", "motion")
+    elements = {
+        name: _number(fields, key, of, place) for name, key in zip(names, _NUMBERS, strict=True)
+    }
+    given = fields.get("BSTAR", "").strip()
+    elements["drag"] = _number(fields, "BSTAR", of, place) if given else 0.0
+    epoch = day, second
+    return _orbit(name, number, epoch, elements, fields.get("OBJECT_ID", "").strip(), place)
 
 
 def _integer(fields: Mapping[str, str], key: str, place: _Place) -> int:
@@ -468,15 +448,29 @@ def _epoch(said: str, of: str, place: _Place) -> tuple[int, float]:
     return day - MJD_ZERO.date().toordinal(), seconds
 
 
-def _sound(orbit: Orbit, place: _Place) -> Orbit:
-    """Return an orbit that can be one."""
-    of = f" of {orbit.name} ({orbit.number})"
+def _orbit(
+    name: str,
+    number: int,
+    epoch: tuple[int, float],
+    elements: Mapping[str, float],
+    designator: str,
+    place: _Place,
+) -> Orbit:
+    """Return an orbit of elements whose angles are in degrees, as files have them."""
+    name = name or str(number)
+    of = f" of {name} ({number})"
+    tilt = elements["inclination"]
+    if not 0.0 <= tilt <= 180.0:
+        raise place.error(f"the inclination{of} is {tilt:g}°", "give 0 to 180°")
+    turned = {
+        key: math.radians(math.fmod(elements[key], 360.0))
+        for key in ("inclination", "node", "perigee", "anomaly")
+    }
+    orbit = Orbit(name, number, *epoch, **{**elements, **turned}, designator=designator)
     if not 0.0 <= orbit.eccentricity < 1.0:
         raise place.error(
             f"the eccentricity{of} is {orbit.eccentricity:g}", "a closed orbit has 0 to below 1"
         )
-    if not 0.0 <= orbit.inclination <= 180.0:
-        raise place.error(f"the inclination{of} is {orbit.inclination:g}°", "give 0 to 180°")
     if not 0.0 < orbit.motion < 20.0:
         raise place.error(
             f"the mean motion{of} is {orbit.motion:g} revolutions a day",

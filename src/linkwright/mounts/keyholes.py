@@ -99,8 +99,8 @@ def follow(
     >>> from linkwright.mounts.axes import serial_axes
     >>> from linkwright.mounts.orbits import Orbit
     >>> from linkwright.mounts.sites import Site
-    >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
-    >>> low = Site(-43.52, 172.58, 20).passes(orbit, days=1)[0]
+    >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
+    >>> low = Site(-0.76, 3.01, 20).passes(orbit, days=1)[0]
     >>> follow("alt-az", serial_axes("alt-az"), low).lost
     0.0
     """
@@ -247,10 +247,10 @@ def keyhole_passage(axes: SerialAxes, path: Trajectory, speed: float) -> Keyhole
     >>> from linkwright.mounts.axes import serial_axes
     >>> from linkwright.mounts.orbits import Orbit
     >>> from linkwright.mounts.sites import Site
-    >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
-    >>> low = Site(-43.52, 172.58, 20).passes(orbit, days=1)[0]
+    >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
+    >>> low = Site(-0.76, 3.01, 20).passes(orbit, days=1)[0]
     >>> by = keyhole_passage(serial_axes("alt-az"), low, math.radians(5.0))
-    >>> round(math.degrees(by.distance) + low.culmination, 6)
+    >>> round(math.degrees(by.distance + low.culmination), 6)
     90.0
     """
     a, knots = np.array(axes.first), path.instants
@@ -356,8 +356,8 @@ def compare_mounts(
     >>> from linkwright.mounts.axes import serial_axes
     >>> from linkwright.mounts.orbits import Orbit
     >>> from linkwright.mounts.sites import Site
-    >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
-    >>> passes = Site(-43.52, 172.58, 20).passes(orbit, days=1)
+    >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
+    >>> passes = Site(-0.76, 3.01, 20).passes(orbit, days=1)
     >>> (row,) = compare_mounts({"alt-az": serial_axes("alt-az")}, passes).rows()
     >>> row.passes, row.losing, row.error
     (5, 0, 0.0)

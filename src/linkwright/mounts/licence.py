@@ -6,12 +6,14 @@ exceeds 0.5 deg, all emissions cease within 100 ms, and begin again only when it
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import where
+from linkwright.base.checks import checked_angle
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.blocks import Block
@@ -25,23 +27,25 @@ class Licence:
     """What a station may do.
 
     Args:
-        error: pointing error at most, deg.
-        silence: error beyond which it must not transmit, deg.
+        error: pointing error at most, rad.
+        silence: error beyond which it must not transmit, rad.
         within: s in which it must be silent then.
 
     Example:
-        >>> VESSELS.silence
+        >>> round(math.degrees(VESSELS.silence), 9)
         0.5
     """
 
-    error: float = 0.2
-    silence: float = 0.5
+    error: float = math.radians(0.2)
+    silence: float = math.radians(0.5)
     within: float = 0.1
 
     def __post_init__(self) -> None:
-        if not (0 < self.error <= self.silence < 180 and self.within >= 0):
+        for name, angle in (("error", self.error), ("silence", self.silence)):
+            checked_angle(angle, f"the {name} of a licence", least=0.0, most=math.radians(15))
+        if not (0 < self.error <= self.silence and self.within >= 0):
             raise InputError(
-                f"a licence of {self.error} deg, silent beyond {self.silence} deg within "
+                f"a licence of {self.error} rad, silent beyond {self.silence} rad within "
                 f"{self.within} s",
                 remedy="let 0 < error <= silence, and within be 0 or more",
             )
@@ -50,11 +54,11 @@ class Licence:
         """Return in words whether a run kept the licence.
 
         Args:
-            error: pointing error at each sample, deg.
+            error: pointing error at each sample, rad.
             transmits: whether it transmitted there.
             period: s from sample to sample.
 
-        >>> VESSELS.verdict([0.1, 0.1], [1, 1], 0.01)
+        >>> VESSELS.verdict(np.radians([0.1, 0.1]), [1, 1], 0.01)
         'kept: 0.100 deg at most while transmitting, silent for 0.00 s'
         """
         off, on = np.asarray(error, float), np.asarray(transmits, float) > 0.5
@@ -63,18 +67,24 @@ class Licence:
         if unknown:
             return f"broken: transmitted for {unknown:.2f} s with an error that is not known"
         worst = float(off[on].max(initial=0.0))
-        told = f"{worst:.3f} deg at most while transmitting, silent for {silent:.2f} s"
+        told = (
+            f"{math.degrees(worst):.3f} deg at most while transmitting, silent for {silent:.2f} s"
+        )
         late = _longest(on & (off > self.silence)) * period
         if late > self.within + period:
-            return f"broken: transmitted {late:.3f} s beyond {self.silence} deg; {told}"
+            return f"broken: transmitted {late:.3f} s beyond {_degrees(self.silence)}; {told}"
         if worst > self.error:
             over = float((on & (off > self.error)).sum()) * period
-            return f"broken: beyond {self.error} deg for {over:.2f} s; {told}"
+            return f"broken: beyond {_degrees(self.error)} for {over:.2f} s; {told}"
         return f"kept: {told}"
 
 
 VESSELS = Licence()
 """The licence of stations on vessels."""
+
+
+def _degrees(angle: float) -> str:
+    return f"{round(math.degrees(angle), 9):g} deg"
 
 
 def _longest(flags: NDArray[np.bool_]) -> int:
@@ -89,7 +99,7 @@ class TransmitInhibit(Block):
     It begins silent, until the error is small for the first time; an error that is not a number
     silences it as one that is too great does.
 
-    Its input `error` is in deg. Outputs: `transmits`, 1 or 0; `cuts`, how often it was silenced;
+    Its input `error` is in rad. Outputs: `transmits`, 1 or 0; `cuts`, how often it was silenced;
     `late`, s that it transmitted for longer than the licence allows.
 
     Args:
@@ -108,12 +118,12 @@ class TransmitInhibit(Block):
         self, licence: Licence = VESSELS, *, ticks: int = 0, name: str = "transmitter"
     ) -> None:
         super().__init__(name, doc="silences a transmitter while the dish is off")
-        error = self.input("error", unit="deg")
-        low = self.parameter("resume", licence.error, unit="deg", sign="positive")
-        high = self.parameter("silence", licence.silence, unit="deg", lower=0.0)
+        error = self.input("error", unit="rad")
+        low = self.parameter("resume", licence.error, unit="rad", sign="positive")
+        high = self.parameter("silence", licence.silence, unit="rad", lower=0.0)
         self.require(low <= high)
         within = self.parameter("within", licence.within, unit="s", lower=0.0)
-        seen = self.delay(error, ticks, 180.0, name="seen") if ticks else error
+        seen = self.delay(error, ticks, math.pi, name="seen") if ticks else error
         before = self.discrete_state("on")
         # kept on only by an error that is small: one that is not a number silences it
         on = self.intermediate(where(seen <= low, 1, where(seen <= high, before, 0)))

@@ -127,7 +127,7 @@ def on_site(m: Mechanism, site: Site | None) -> Mechanism:
     """Return a mount whose axis is tilted by the latitude of a site, where it has one."""
     if site is None or "latitude" not in m.parameters:
         return m
-    return m.with_parameters({"latitude": math.radians(site.latitude)})
+    return m.with_parameters({"latitude": site.latitude})
 
 
 def machine_axes(source: ModelLike | str | os.PathLike[str]) -> MachineAxes:
@@ -178,8 +178,8 @@ def mount_axes(name: str, site: Site | None = None, *, speed: float = math.radia
 
     Args:
         name: "alt-az", "x-y", "equatorial", "3-axis", a shipped mount with or without its "mount-"
-            ("2-rotary", "prismatic"), or the file of one; with "@90" behind it for one that stands
-            turned by so many degrees, from East to North.
+            ("2-rotary", "prismatic"), or the file of one; with "@90deg" or "@90" behind it for one
+            that stands turned by this angle, from East to North.
         site: whose latitude tilts the axis of an equatorial mount.
         speed: limit of all axes, rad/s, of which the azimuth of a mount with three uses 0.8.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,10 +50,10 @@ class MoveTask:
 
     Args:
         path: of waypoints.
-        speed: along it: m/s, or deg/s of an orbit.
+        speed: along it: m/s, or rad/s of an orbit.
 
-    >>> MoveTask(orbit_path(1000, 577), 15.0).speed
-    15.0
+    >>> MoveTask(orbit_path(1000, 577), 0.25).speed
+    0.25
     """
 
     path: TargetPath
@@ -93,7 +94,11 @@ def read_move(path: str | os.PathLike[str]) -> MoveTask:
             else f"takes {' and '.join(wrong)} as {'an angle' if angular else 'a point'}"
         )
         raise InputError(f"{'an' if angular else 'a'} {record.kind} {what}", file=source.file)
+    speed = record.speed
+    if angular:
+        keys |= {n: math.radians(keys[n]) for n in ("start", "end", "spacing") if n in keys}
+        speed = math.radians(speed)
     try:
-        return MoveTask(_PLANNERS[record.kind](**keys), record.speed)
+        return MoveTask(_PLANNERS[record.kind](**keys), speed)
     except (InputError, MoveError) as error:
         raise InputError(error.what, file=source.file, remedy=error.remedy) from None

@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.checks import checked, checked_angle
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.results import Result
 from linkwright.base.rotations import axis_rotation
@@ -108,7 +109,7 @@ def circle_path(
     start: Sequence[float],
     normal: Sequence[float],
     spacing: float,
-    angle: float = 360.0,
+    angle: float = math.tau,
 ) -> TargetPath:
     """Return waypoints on a circle, or a part of one.
 
@@ -118,9 +119,11 @@ def circle_path(
         normal: of its plane; what of it lies along the radius is left out. One that lies along the
             radius altogether is rejected.
         spacing: between waypoints along the circle, m, or a little less.
-        angle: degrees, positive about the normal.
+        angle: rad, positive about the normal.
 
-    >>> circle_path((0, 0, 1), (1, 0, 1), (0, 0, 1), 0.1, angle=90).points[-1].round(9).tolist()
+    >>> circle_path((0, 0, 1), (1, 0, 1), (0, 0, 1), 0.1, angle=math.pi / 2).points[-1].round(
+    ...     9
+    ... ).tolist()
     [0.0, 1.0, 1.0]
     """
     c, p, n = _point(center, "center"), _point(start, "start"), _point(normal, "normal")
@@ -134,9 +137,9 @@ def circle_path(
         raise MoveError(
             "the normal of a circle lies along its radius", remedy="give one that stands on it"
         )
-    y, turn = across / sine, math.radians(angle)
-    if not (turn != 0 and math.isfinite(turn)):
-        raise InputError(f"an arc of {angle:g} degrees leads nowhere")
+    y, turn = across / sine, checked_angle(angle, "the angle of an arc")
+    if turn == 0:
+        raise InputError("an arc of 0 rad leads nowhere")
 
     def at(share: float) -> Array:
         return np.asarray(c + radius * (math.cos(share * turn) * x + math.sin(share * turn) * y))
@@ -151,8 +154,8 @@ def orbit_path(
     tilt: float = 0.0,
     turn: float = 0.0,
     start: float = 0.0,
-    end: float = 360.0,
-    spacing: float = 10.0,
+    end: float = math.tau,
+    spacing: float = math.radians(10.0),
 ) -> TargetPath:
     """Return waypoints on a circular orbit around an axis through the mount.
 
@@ -161,11 +164,11 @@ def orbit_path(
     Args:
         radius: of the circle, m.
         height: of the circle above the mount along the axis, m.
-        tilt: of the axis from the zenith, degrees.
-        turn: of the axis about the zenith, degrees from East.
-        start: λ, degrees.
-        end: λ, degrees.
-        spacing: between waypoints, degrees of λ; speeds are degrees/s of it.
+        tilt: of the axis from the zenith, rad.
+        turn: of the axis about the zenith, rad from East.
+        start: λ, rad.
+        end: λ, rad.
+        spacing: between waypoints, rad of λ; speeds are rad/s of it.
 
     >>> path = orbit_path(1000, 1000)
     >>> len(path.points) - 1, round(math.degrees(math.asin(path.directions[7, 2])), 9)
@@ -173,13 +176,17 @@ def orbit_path(
     """
     if not (radius > 0 and math.isfinite(radius) and math.isfinite(height)):
         raise InputError("an orbit needs a radius above zero and a height")
-    a, b, sweep = math.radians(turn), math.radians(tilt), end - start
-    if not (sweep != 0 and math.isfinite(sweep)):
-        raise InputError(f"an orbit from {start:g} to {end:g} degrees leads nowhere")
-    whole = axis_rotation((0, 0, 1), a) @ axis_rotation((0, 1, 0), b)
+    named = {"tilt": tilt, "turn": turn, "start": start, "end": end}
+    for name, angle in named.items():
+        checked_angle(angle, f"the {name} of an orbit")
+    checked(spacing, "the spacing of waypoints in rad", above=0, most=math.pi)
+    sweep = end - start
+    if sweep == 0:
+        raise InputError(f"an orbit from {start:g} to {end:g} rad leads nowhere")
+    whole = axis_rotation((0, 0, 1), turn) @ axis_rotation((0, 1, 0), tilt)
 
     def at(share: float) -> Array:
-        along = math.radians(start + share * sweep)
+        along = start + share * sweep
         point = np.array([radius * math.cos(along), radius * math.sin(along), height])
         return np.asarray(whole @ point)
 

@@ -1,8 +1,8 @@
 """Orbits: the mean elements of satellites, and where SGP4 says that they are.
 
-An orbit is held as the numbers that files of elements give: angles in degrees, mean motion in
-revolutions a day, in the frame TEME (true equator, mean equinox) of its epoch, which is UTC. They
-are means in the sense of SGP4 (Hoots and Roehrich, Spacetrack Report No. 3, 1980; Vallado et al.,
+An orbit is held as the numbers that files of elements give, with angles in radians and mean motion
+in revolutions a day, in the frame TEME (true equator, mean equinox) of its epoch, in UTC. They are
+means in the sense of SGP4 (Hoots and Roehrich, Spacetrack Report No. 3, 1980; Vallado et al.,
 "Revisiting Spacetrack Report #3", AIAA 2006-6753) and only that theory may propagate them. The
 package sgp4 does so; it comes with the extra `mounts`. Times are seconds since the epoch of the
 elements, so that no digits are lost to a count of days.
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.checks import checked_angle
 from linkwright.base.errors import Error, suggestion
 from linkwright.base.files import integer
 from linkwright.base.optional import extra
@@ -60,17 +61,17 @@ class Orbit:
         number: in the catalog, of up to nine digits.
         day: of the epoch, Modified Julian Date, UTC.
         second: of that day.
-        inclination: deg.
-        node: right ascension of the ascending node, deg.
+        inclination: rad.
+        node: right ascension of the ascending node, rad.
         eccentricity: from 0 to below 1.
-        perigee: argument of perigee, deg.
-        anomaly: mean anomaly, deg.
+        perigee: argument of perigee, rad.
+        anomaly: mean anomaly, rad.
         motion: mean motion, revolutions a day.
         drag: B*, 1/(radius of the Earth).
         designator: the international designator, such as "1998-067A".
 
     >>> iss = Orbit(
-    ...     "ISS (ZARYA)", 25544, 61000, 0.0, 51.64, 120.0, 4e-4, 90.0, 270.0, 15.5, 2e-5
+    ...     "ISS (ZARYA)", 25544, 61000, 0.0, 0.9013, 2.094, 4e-4, 1.571, 4.712, 15.5, 2e-5
     ... )
     >>> iss.epoch.isoformat(), round(iss.period / 60, 2)
     ('2025-11-21T00:00:00+00:00', 92.9)
@@ -88,6 +89,15 @@ class Orbit:
     motion: float
     drag: float = 0.0
     designator: str = ""
+
+    def __post_init__(self) -> None:
+        """Reject angles that are in degrees."""
+        of = f"of {self.name} ({self.number})"
+        checked_angle(
+            self.inclination, f"the inclination {of}", least=0.0, most=math.pi, kind=OrbitError
+        )
+        for name in ("node", "perigee", "anomaly"):
+            checked_angle(getattr(self, name), f"the {name} {of}", kind=OrbitError)
 
     @property
     def epoch(self) -> datetime:
@@ -122,7 +132,7 @@ class Orbit:
         Args:
             time: UTC; a time without a zone is taken as UTC, a text is one of ISO 8601.
 
-        >>> orbit = Orbit("A", 1, 61000, 60.0, 51.6, 0.0, 0.0, 0.0, 0.0, 15.0)
+        >>> orbit = Orbit("A", 1, 61000, 60.0, 0.9, 0.0, 0.0, 0.0, 0.0, 15.0)
         >>> orbit.since_epoch("2025-11-21T00:02")
         60.0
         """
@@ -139,7 +149,7 @@ class Orbit:
         Args:
             seconds: after the epoch.
 
-        >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
+        >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
         >>> position, velocity = orbit.propagate([0.0, 60.0])
         >>> position.shape, round(float(np.linalg.norm(velocity[0])), 2)
         ((2, 3), 7.67)
@@ -243,7 +253,7 @@ def _interpolated(orbit: Orbit, times: Array) -> tuple[Array, Array] | None:
 def _satellite(orbit: Orbit) -> Any:
     """Return SGP4's own record; it keeps state as it goes, so each call makes its own."""
     api = extra("sgp4.api", "mounts")
-    found, degree = api.Satrec(), math.pi / 180
+    found = api.Satrec()
     found.sgp4init(
         api.WGS72,
         "i",
@@ -253,11 +263,11 @@ def _satellite(orbit: Orbit) -> Any:
         0.0,  # of the original theory SGP alone
         0.0,
         orbit.eccentricity,
-        orbit.perigee * degree,
-        orbit.inclination * degree,
-        orbit.anomaly * degree,
+        orbit.perigee,
+        orbit.inclination,
+        orbit.anomaly,
         orbit.motion / (1440 / (2 * math.pi)),  # rad/min, rounded alike
-        orbit.node * degree,
+        orbit.node,
     )
     return found
 
@@ -270,7 +280,7 @@ class Orbits:
         members: in the order of the file.
         file: for messages.
 
-    >>> a = Orbit("A", 7, 61000, 0.0, 51.6, 0.0, 0.0, 0.0, 0.0, 15.0)
+    >>> a = Orbit("A", 7, 61000, 0.0, 0.9, 0.0, 0.0, 0.0, 0.0, 15.0)
     >>> orbits = Orbits((a,))
     >>> orbits["A"] is orbits[7] is a, "B" in orbits, [o.name for o in orbits]
     (True, False, ['A'])

@@ -54,7 +54,7 @@ from linkwright.system import System
 Array = NDArray[np.float64]
 
 ERROR = "pointing error"
-"""The channel of a run that has it, deg."""
+"""The channel of a run that has it, rad."""
 _KNOT = 0.1
 """From knot to knot of a planned path, s."""
 _LOOK = 0.5
@@ -131,7 +131,7 @@ def track_pass(
 ) -> System:
     """Return the System of a mount that follows a pass.
 
-    Its channel "pointing error" is the angle between the dish and the satellite, deg; "pointing
+    Its channel "pointing error" is the angle between the dish and the satellite, rad; "pointing
     loss" what that costs, dB; `transmitter` is silenced while the dish is off.
 
     Args:
@@ -271,20 +271,20 @@ def _observed(m: Mechanism, pass_: PathInSky, beamwidth: float, ship: Ship | Non
         )
     carried = m if ship is None else ship.carry(m)
     error = _error(m, pass_, ship)
-    loss = 12 * (error / math.degrees(beamwidth)) ** 2
+    loss = 12 * (error / beamwidth) ** 2
     outputs = [
-        Output(ERROR, error, "deg", "angle between dish and satellite", ""),
+        Output(ERROR, error, "rad", "angle between dish and satellite", ""),
         Output("pointing loss", loss, "1", "what the error costs, dB", ""),
     ]
     return carried.with_outputs([*carried.outputs, *outputs])
 
 
 def _error(m: Mechanism, pass_: PathInSky, ship: Ship | None) -> Expr:
-    """Return the angle between dish and satellite, deg."""
+    """Return the angle between dish and satellite, rad."""
     assert m.platform is not None
     target = pass_.expressions(m.time)
     seen = target if ship is None else ship.seen([target], m.time)[0]
-    return between(m.platform.axis.components(m.ground.frame), seen) * (180 / math.pi)
+    return between(m.platform.axis.components(m.ground.frame), seen)
 
 
 def between(a: Sequence[Scalar], b: Sequence[Scalar]) -> Expr:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.checks import checked_angle
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.base.results import Result
@@ -43,6 +44,8 @@ SWING = 0.1
 DAY_TURN = 2 * math.pi / DAY
 PADDING = 4
 """Knots before and after a pass, so that the ends of its spline lie outside."""
+_LOWEST, _RIGHT = math.radians(-5.0), math.pi / 2
+_NEARBY = math.radians(15.0)  # below the lowest point of a mask
 FINE = 2.0
 """Between samples where a mask is, s."""
 AGED = {True: 14.0, False: 30.0}
@@ -63,16 +66,16 @@ class Pass(Trajectory):
         orbit: of the satellite.
         site: from which it is seen.
         begins: s from the epoch of the elements to the rise.
-        culmination: the highest elevation, deg.
+        culmination: the highest elevation, rad.
         culminates: when that is, s after the rise.
         rises: whether it rises at its beginning, or was up already when the search began.
         sets: whether it sets at its end, or was still up when the search ended.
         refraction: whether the air lifts it.
 
-    >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
-    >>> first = Site(-43.52, 172.58, 20).passes(orbit, days=1)[0]
+    >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
+    >>> first = Site(-0.76, 3.01, 20).passes(orbit, days=1)[0]
     >>> f"{first.rise:%H:%M:%S}", round(first.duration, 3), round(first.culmination, 3)
-    ('01:02:45', 365.802, 28.449)
+    ('01:02:45', 365.802, 0.497)
     """
 
     orbit: Orbit
@@ -153,8 +156,8 @@ class Pass(Trajectory):
             "top": self.top.isoformat(timespec="milliseconds"),
             "set": self.set.isoformat(timespec="milliseconds"),
             "duration_s": round(self.duration, 3),
-            "culmination_deg": round(self.culmination, 4),
-            "azimuth_deg": [round(float(a), 4) for a in look.azimuth],
+            "culmination_deg": round(math.degrees(self.culmination), 4),
+            "azimuth_deg": [round(math.degrees(a), 4) for a in look.azimuth],
             "range_m": [round(float(r), 1) for r in look.range],
             "rises": self.rises,
             "sets": self.sets,
@@ -184,8 +187,8 @@ class Passes(Sequence[Pass], Result):
             the satellite never sets.
         warnings: those of the words that cast doubt on the numbers.
 
-    >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
-    >>> found = Site(-43.52, 172.58, 20).passes(orbit, days=0.01)
+    >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
+    >>> found = Site(-0.76, 3.01, 20).passes(orbit, days=0.01)
     >>> len(found), found.words[0][:43]
     (0, 'A does not rise above 10° in these 0.01 day')
     """
@@ -233,14 +236,14 @@ class _Search:
         return self.sight(t)[1]
 
     def clearance(self, t: Array) -> Array:
-        """Return the elevation above the horizon that counts, deg."""
+        """Return the elevation above the horizon that counts, rad."""
         return self.over(self.sight(t)[0])
 
     def over(self, d: Array) -> Array:
-        elevation = np.degrees(np.arctan2(d[:, 2], np.hypot(d[:, 0], d[:, 1])))
+        elevation = np.arctan2(d[:, 2], np.hypot(d[:, 0], d[:, 1]))
         least: Array | float = self.above
         if self.site.mask:
-            azimuth = np.degrees(np.arctan2(d[:, 0], d[:, 1]))
+            azimuth = np.arctan2(d[:, 0], d[:, 1])
             least = np.maximum(self.above, self.site.horizon(azimuth))
         return np.asarray(elevation - least)
 
@@ -249,7 +252,7 @@ def find_passes(
     site: Site,
     orbit: Orbit,
     days: float = 3.0,
-    above: float = 10.0,
+    above: float = math.radians(10.0),
     start: datetime | str | None = None,
     *,
     refraction: bool = False,
@@ -257,8 +260,7 @@ def find_passes(
     """Return what `Site.passes` does, without warning of what its words say."""
     if not 0 < days <= 3660:
         raise InputError(f"passes in {days:g} days", remedy="give above 0 and at most 3660 days")
-    if not -5.0 <= above < 90.0:
-        raise InputError(f"passes above {above:g}°", remedy="give -5 to below 90°")
+    checked_angle(above, "the elevation of passes", least=_LOWEST, most=math.nextafter(_RIGHT, 0))
     first = 0.0 if start is None else orbit.since_epoch(start)
     last = first + days * DAY
     search = _Search(site, orbit, above, refraction)
@@ -292,7 +294,7 @@ def find_passes(
         words.append(_never(search, d, days))
     elif len(found) == 1 and not (found[0].rises or found[0].sets):
         words.append(
-            f"{orbit.name} never sets below {above:g}° in these {days:g} days: "
+            f"{orbit.name} never sets below {math.degrees(above):g}° in these {days:g} days: "
             "its one pass is as long as the search"
         )
     doubts = [*words[: int(len(faulty) > 0)], *([old] if old else [])]
@@ -323,7 +325,7 @@ def _refined_grid(search: _Search, t: Array, d: Array, tops: Array) -> tuple[Arr
     if search.site.mask:
         # a mask bends the horizon at will: look closely wherever the sky is above its lowest point
         lowest = max(search.above, min(up for _, up in search.site.mask))
-        high = np.degrees(np.arcsin(np.clip(d[:, 2], -1, 1))) > lowest - 15
+        high = np.arcsin(np.clip(d[:, 2], -1, 1)) > lowest - _NEARBY
         step = t[1] - t[0]
         near = t[:-1][high[:-1] | high[1:]]
         more.append((near[:, None] + np.arange(FINE, step, FINE)).ravel())
@@ -408,7 +410,7 @@ def _turning(search: _Search, t: Array) -> Array:
 
 
 def _highest(t: Array, c: Array) -> tuple[float, float]:
-    """Return the highest elevation of a path of pieces, deg, and when it is."""
+    """Return the highest elevation of a path of pieces, rad, and when it is."""
     found = (-math.inf, 0.0)
     k = int(np.argmax(c[:, 0, 2]))  # the piece that starts highest, and those beside it
     for piece in range(max(k - 1, 0), min(k + 2, len(c))):
@@ -421,21 +423,22 @@ def _highest(t: Array, c: Array) -> tuple[float, float]:
         found = max(found, (float(up[best]), float(t[piece] + since[best])))
     when = found[1]
     d = Trajectory(t, c)(when)
-    return math.degrees(math.atan2(d[2], math.hypot(d[0], d[1]))), when
+    return math.atan2(d[2], math.hypot(d[0], d[1])), when
 
 
 def _never(search: _Search, d: Array, days: float) -> str:
     """Return why there is no pass."""
-    orbit, site, above = search.orbit, search.site, search.above
+    orbit, site, above = search.orbit, search.site, math.degrees(search.above)
     best = math.degrees(math.asin(float(np.clip(np.nanmax(d[:, 2]), -1, 1))))
     said = f"{orbit.name} does not rise above {above:g}° in these {days:g} days"
     apogee = orbit.axis * (1 + orbit.eccentricity)
     share = min(EARTH * math.cos(math.radians(above)) / apogee, 1.0)
     seen = math.degrees(math.acos(share)) - above
-    north = min(orbit.inclination, 180.0 - orbit.inclination)
-    if abs(site.latitude) > north + seen + 0.5:
+    north = math.degrees(min(orbit.inclination, math.pi - orbit.inclination))
+    latitude = math.degrees(site.latitude)
+    if abs(latitude) > north + seen + 0.5:
         return (
-            f"{said}, and never will at latitude {site.latitude:g}°: its orbit stays within "
+            f"{said}, and never will at latitude {latitude:g}°: its orbit stays within "
             f"{north:.1f}° of the equator and is seen up to {seen:.0f}° farther"
         )
     masked = " and the mask" if site.mask else ""

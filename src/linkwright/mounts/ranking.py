@@ -119,7 +119,7 @@ def mount_study(
     of = ["condition", "effort"] + (["transmission"] if m.loops or m.driven_struts else [])
     found = chart(
         robot,
-        {"azimuth": (0, 360, grid[0]), "zenith": (0, 90, grid[1])},
+        {"azimuth": (0, math.tau, grid[0]), "zenith": (0, math.pi / 2, grid[1])},
         of=of,
         at={"distance": m.values["D"]} if plunges else None,
         output="direction",
@@ -137,7 +137,7 @@ def mount_study(
             why = str(error)
     loci: tuple[Locus, ...] = ()
     if m.loops and len(robot.speeds) == 2:
-        loci = singular_loci(robot, "type 2", {"zenith": (0.0, 90.0)}, grid=8)
+        loci = singular_loci(robot, "type 2", {"zenith": (0.0, math.pi / 2)}, grid=8)
     linear = all(m.units[a.name] == "m" for a in m.actuators)
     return MountStudy(m.name, m.doc, len(m.actuators), linear, found, swept, loci, why)
 

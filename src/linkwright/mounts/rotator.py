@@ -18,6 +18,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.checks import checked, checked_angle
 from linkwright.base.closable import Closable
 from linkwright.base.errors import Error, InputError
 from linkwright.mounts.pointing import direction
@@ -57,8 +58,12 @@ _CHUNK = 4096
 
 def _plain(azimuth: float, elevation: float) -> tuple[float, float, float]:
     """Return a direction as plain numbers."""
-    x, y, z = direction(azimuth, elevation).tolist()
+    x, y, z = direction(math.degrees(azimuth), math.degrees(elevation)).tolist()
     return x, y, z
+
+
+def _words(azimuth: float, elevation: float) -> str:
+    return f"azimuth {math.degrees(azimuth):.6g}°, elevation {math.degrees(elevation):.6g}°"
 
 
 class _Nowhere:
@@ -73,33 +78,33 @@ class Rotator(Closable):
 
     Args:
         name: of the mount.
-        speed: the greatest, degrees/s.
-        acceleration: degrees/s².
+        speed: the greatest, rad/s.
+        acceleration: rad/s^2.
         limits: what directions it takes.
         reaches: whether a unit vector is in reach of the mount; all are by default.
-        park: azimuth and elevation where it parks and begins, degrees.
+        park: azimuth and elevation where it parks and begins, rad.
         watchdog: s without a message after which a move in a direction (`M`) ends; 0 for never.
         parks: whether it parks then, whatever it was doing.
         clock: "wall", or "virtual" where `advance` lets time pass.
         patience: s, how late a tick may be before it counts as missed.
 
-    >>> with Rotator(speed=20, acceleration=40, clock="virtual") as rotator:
-    ...     rotator.go(90, 30)
+    >>> with Rotator(speed=0.4, acceleration=0.8, clock="virtual") as rotator:
+    ...     rotator.go(1.5, 0.5)
     ...     rotator.advance(10)
     ...     azimuth, elevation = rotator.position()
     >>> round(azimuth, 6), round(elevation, 6), rotator.counters.missed
-    (90.0, 30.0, 0)
+    (1.5, 0.5, 0)
     """
 
     def __init__(
         self,
         name: str = "pointing",
         *,
-        speed: float = 5.0,
-        acceleration: float = 5.0,
+        speed: float = math.radians(5.0),
+        acceleration: float = math.radians(5.0),
         limits: RotatorLimits | None = None,
         reaches: Callable[[tuple[float, float, float]], bool] = lambda d: True,
-        park: tuple[float, float] = (0.0, 90.0),
+        park: tuple[float, float] = (0.0, math.pi / 2),
         watchdog: float = 10.0,
         parks: bool = False,
         clock: str = "wall",
@@ -108,10 +113,9 @@ class Rotator(Closable):
         self._name, self._limits, self._park = name, limits or RotatorLimits(), park
         self._reaches = reaches
         for what, value in (("speed", speed), ("acceleration", acceleration)):
-            if not (value > 0 and math.isfinite(value)):
-                raise InputError(f"{what} of a rotator must be above zero, not {value:g}")
+            checked(value, f"{what} of a rotator in rad", above=0)
         if not (self._limits.hold(*park) and reaches(_plain(*park))):
-            raise InputError(f"it cannot park at {park}", remedy="park within its limits")
+            raise InputError(f"it cannot park at {_words(*park)}", remedy="park within its limits")
         self._speed, self._percent = speed, 100.0
         self._toward = park[0]  # the azimuth that was asked for last
         self._heard = 0
@@ -119,12 +123,12 @@ class Rotator(Closable):
         system = System(name="rotator", base=RATE)
         system.add(
             PointingDrive(
-                speed=math.radians(speed),
-                acceleration=math.radians(acceleration),
-                lowest=math.radians(self._limits.min_el),
-                highest=math.radians(self._limits.max_el),
+                speed=speed,
+                acceleration=acceleration,
+                lowest=self._limits.min_el,
+                highest=self._limits.max_el,
                 start=start,
-                heading=math.radians(park[0]),
+                heading=park[0],
                 park=start,
                 watchdog=watchdog,
                 parks=parks,
@@ -142,18 +146,20 @@ class Rotator(Closable):
         """Go to a direction, along the great circle.
 
         Args:
-            azimuth: degrees, clockwise from North.
-            elevation: degrees.
+            azimuth: rad, clockwise from North.
+            elevation: rad.
         """
+        checked_angle(elevation, "the elevation", least=-math.pi, most=math.pi)
+        checked_angle(azimuth, "the azimuth")
         if not self._limits.hold(azimuth, elevation):
             raise InputError(
-                f"azimuth {azimuth:g}°, elevation {elevation:g}° is out of limits",
+                f"{_words(azimuth, elevation)} is out of limits",
                 remedy=f"stay within {self._limits}",
             )
         x, y, z = _plain(azimuth, elevation)
         if not self._reaches((x, y, z)):
             raise InputError(
-                f"azimuth {azimuth:g}°, elevation {elevation:g}° is out of reach",
+                f"{_words(azimuth, elevation)} is out of reach",
                 remedy="choose another direction",
             )
         self._toward = azimuth
@@ -166,7 +172,7 @@ class Rotator(Closable):
             direction: `UP`, `DOWN`, `LEFT` or `RIGHT`.
             percent: percent of the greatest speed.
         """
-        rate = math.radians(self._speed) * percent / 100
+        rate = self._speed * percent / 100
         swing = {LEFT: -rate, RIGHT: rate}.get(direction, 0.0)
         lift = {UP: rate, DOWN: -rate}.get(direction, 0.0)
         self._tell({"mode": SWEEP, "swing": swing, "lift": lift})
@@ -228,19 +234,19 @@ class Rotator(Closable):
         return x, y, z
 
     def position(self) -> tuple[float, float]:
-        """Return azimuth and elevation, degrees.
+        """Return azimuth and elevation, rad.
 
         Of all the azimuths that are the same it is the one nearest to what was asked for last.
         """
         x, y, z = self.looks_along()
         level = math.hypot(x, y)
-        azimuth = math.degrees(math.atan2(x, y)) if level > 1e-9 else self._toward
-        azimuth += 360 * round((self._toward - azimuth) / 360)
+        azimuth = math.atan2(x, y) if level > 1e-9 else self._toward
+        azimuth += math.tau * round((self._toward - azimuth) / math.tau)
         if azimuth > self._limits.max_az:
-            azimuth -= 360
+            azimuth -= math.tau
         elif azimuth < self._limits.min_az:
-            azimuth += 360
-        return azimuth, math.degrees(math.atan2(z, level))
+            azimuth += math.tau
+        return azimuth, math.atan2(z, level)
 
     def flags(self) -> Sequence[str]:
         """Return what it does, in Hamlib's words."""
@@ -299,7 +305,7 @@ class RotatorPort(Closable):
 
     >>> import socket
     >>> with (
-    ...     Rotator(speed=500, acceleration=5000) as rotator,
+    ...     Rotator(speed=9, acceleration=90) as rotator,
     ...     RotatorPort(rotator, port=0) as port,
     ... ):
     ...     with socket.create_connection(("127.0.0.1", port.port), timeout=10) as client:

@@ -11,8 +11,9 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
+from linkwright.base.checks import checked, checked_angle
 from linkwright.base.closable import Closable
-from linkwright.base.errors import Error, InputError
+from linkwright.base.errors import Error
 from linkwright.mounts.pointing import angles
 
 _LONGEST = 65536
@@ -46,7 +47,7 @@ class RotatorClient(Closable):
     ...     with RotatorClient("127.0.0.1", port.port) as client:
     ...         client.stop()
     ...         print(client.position(), client.ask("_"))
-    (0.0, 90.0) ['Linkwright pointing']
+    (0.0, 1.5707963267948966) ['Linkwright pointing']
     """
 
     def __init__(self, host: str = "127.0.0.1", port: int = 4533, *, timeout: float = 5.0) -> None:
@@ -91,22 +92,24 @@ class RotatorClient(Closable):
         return line.decode("ascii", "replace")
 
     def position(self) -> tuple[float, float]:
-        """Return azimuth and elevation, degrees."""
+        """Return azimuth and elevation, rad."""
         found = self.ask("p")
         try:
             azimuth, elevation = map(float, found)
         except ValueError:
             raise RotatorError(f"the rotator at {self.place} is at {found}") from None
-        return azimuth, elevation
+        return math.radians(azimuth), math.radians(elevation)
 
     def go(self, azimuth: float, elevation: float) -> None:
         """Send it to a direction.
 
         Args:
-            azimuth: degrees, clockwise from North.
-            elevation: degrees.
+            azimuth: rad, clockwise from North.
+            elevation: rad.
         """
-        self.ask(f"P {azimuth:.4f} {elevation:.4f}")
+        checked_angle(elevation, "the elevation", least=-math.pi, most=math.pi)
+        checked_angle(azimuth, "the azimuth")
+        self.ask(f"P {math.degrees(azimuth):.4f} {math.degrees(elevation):.4f}")
 
     def stop(self) -> None:
         """Let it stand."""
@@ -126,10 +129,10 @@ class Led:
     """How a rotator was led along a path."""
 
     times: tuple[float, ...]  # s from the start of the path, one for each command
-    commands: tuple[tuple[float, float], ...]  # azimuth and elevation that were asked for, degrees
-    # where the rotator was when it was asked for them, degrees
+    commands: tuple[tuple[float, float], ...]  # azimuth and elevation that were asked for, rad
+    # where the rotator was when it was asked for them, rad
     positions: tuple[tuple[float, float], ...]
-    errors: tuple[float, ...]  # angles between the rotator and the path then, degrees
+    errors: tuple[float, ...]  # angles between the rotator and the path then, rad
     below: int  # how many instants the path was below the horizon: nothing was asked for then
 
 
@@ -155,7 +158,7 @@ def drive_rotator(
         every: s from one command to the next.
         lead: s that commands are ahead of the path, for a rotator that lags.
         speed: seconds of the path in a second.
-        lowest: elevation below which nothing is asked for, degrees.
+        lowest: elevation below which nothing is asked for, rad.
         goes_on: asked before each command.
         clock: what time it is, s.
         pause: what waits.
@@ -168,16 +171,16 @@ def drive_rotator(
     ...     def __call__(self, t):
     ...         return direction(90, 5 + t)
     >>> with (
-    ...     Rotator(speed=90, acceleration=900) as rotator,
+    ...     Rotator(speed=1.5, acceleration=15) as rotator,
     ...     RotatorPort(rotator, port=0) as port,
     ... ):
     ...     led = drive_rotator("127.0.0.1", port.port, Rise(), speed=100)
-    >>> led.commands
-    ((90.0, 5.0), (90.0, 5.5), (90.0, 6.0), (90.0, 6.5), (90.0, 7.0))
+    >>> np.degrees(led.commands)[:, 1].round(9).tolist()
+    [5.0, 5.5, 6.0, 6.5, 7.0]
     """
     for what, value in (("every", every), ("speed", speed)):
-        if not (value > 0 and math.isfinite(value)):
-            raise InputError(f"{what} must be above zero, not {value:g}")
+        checked(value, what, above=0)
+    checked_angle(lowest, "the lowest elevation", least=-math.pi / 2, most=math.pi / 2)
     times, commands, positions, errors, below = [], [], [], [], 0
     with RotatorClient(host, port) as client:
         began, azimuth_before = clock(), 0.0
@@ -193,14 +196,16 @@ def drive_rotator(
                 if elevation < lowest - 1e-9:
                     below += 1
                     continue
-                azimuth += 360 * round((azimuth_before - azimuth) / 360)  # no turn back at North
-                if not -180 <= azimuth <= 450:
-                    azimuth %= 360
+                azimuth += math.tau * round(
+                    (azimuth_before - azimuth) / math.tau
+                )  # no turn back at North
+                if not -math.pi <= azimuth <= 2.5 * math.pi:
+                    azimuth %= math.tau
                 azimuth_before = azimuth
                 at = client.position()
                 client.go(azimuth, max(elevation, lowest))
                 times.append(t)
-                commands.append((round(azimuth, 9), round(elevation, 9)))
+                commands.append((azimuth, elevation))
                 positions.append(at)
                 errors.append(_between(at, _angles(path(t))))
         finally:
@@ -210,11 +215,11 @@ def drive_rotator(
 
 def _angles(d: ArrayLike) -> tuple[float, float]:
     azimuth, elevation = angles(d)
-    return float(azimuth), float(elevation)
+    return math.radians(azimuth), math.radians(elevation)
 
 
 def _between(a: tuple[float, float], b: tuple[float, float]) -> float:
-    """Return the angle between two directions, degrees; exact for small ones too."""
-    (az, el), (az2, el2) = (map(math.radians, pair) for pair in (a, b))
+    """Return the angle between two directions, rad; exact for small ones too."""
+    (az, el), (az2, el2) = a, b
     across = math.sin((az2 - az) / 2) ** 2 * math.cos(el) * math.cos(el2)
-    return math.degrees(2 * math.asin(math.sqrt(min(1, math.sin((el2 - el) / 2) ** 2 + across))))
+    return 2 * math.asin(math.sqrt(min(1, math.sin((el2 - el) / 2) ** 2 + across)))

@@ -46,7 +46,7 @@ class CommandError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RotatorLimits:
-    """What directions a rotator takes, in degrees.
+    """What directions a rotator takes, in rad.
 
     Args:
         min_az: azimuth, from.
@@ -55,17 +55,23 @@ class RotatorLimits:
         max_el: elevation, to.
 
     >>> (
-    ...     RotatorLimits().hold(180, 45),
-    ...     RotatorLimits().hold(500, 20),
-    ...     RotatorLimits().hold(float("nan"), 45),
+    ...     RotatorLimits().hold(3.0, 0.8),
+    ...     RotatorLimits().hold(9.0, 0.3),
+    ...     RotatorLimits().hold(float("nan"), 0.8),
     ... )
     (True, False, False)
     """
 
-    min_az: float = -180.0
-    max_az: float = 450.0
+    min_az: float = -math.pi
+    max_az: float = math.radians(450.0)
     min_el: float = 0.0
-    max_el: float = 90.0
+    max_el: float = math.pi / 2
+
+    def __str__(self) -> str:
+        low, high, down, up = map(
+            math.degrees, (self.min_az, self.max_az, self.min_el, self.max_el)
+        )
+        return f"azimuth {low:g} to {high:g}°, elevation {down:g} to {up:g}°"
 
     def hold(self, azimuth: float, elevation: float) -> bool:
         """Return whether a direction lies within them."""
@@ -74,7 +80,7 @@ class RotatorLimits:
 
 
 class Steerable(Protocol):
-    """What commands act on; directions are in degrees, compass azimuth first."""
+    """What commands act on; directions are in rad, compass azimuth first."""
 
     @property
     def name(self) -> str:
@@ -216,7 +222,7 @@ def _number(text: str) -> float:
 
 # -- what commands do ------------------------------------------------------------------------------
 def _set_pos(device: Steerable, given: list[str]) -> Values:
-    azimuth, elevation = map(_number, given)
+    azimuth, elevation = (math.radians(_number(text)) for text in given)
     if not device.limits.hold(azimuth, elevation):
         raise CommandError
     device.go(azimuth, elevation)
@@ -225,7 +231,7 @@ def _set_pos(device: Steerable, given: list[str]) -> Values:
 
 def _get_pos(device: Steerable, given: list[str]) -> Values:
     del given
-    azimuth, elevation = device.position()
+    azimuth, elevation = map(math.degrees, device.position())
     return (("Azimuth", _hundredths(azimuth)), ("Elevation", _hundredths(elevation)))
 
 
@@ -312,10 +318,10 @@ def _dump_state(device: Steerable, given: list[str]) -> Values:
     return (
         ("rotctld Protocol Ver", "1"),
         ("Rotor Model", "2"),
-        ("Minimum Azimuth", f"{found.min_az:.6f}", "min_az="),
-        ("Maximum Azimuth", f"{found.max_az:.6f}", "max_az="),
-        ("Minimum Elevation", f"{found.min_el:.6f}", "min_el="),
-        ("Maximum Elevation", f"{found.max_el:.6f}", "max_el="),
+        ("Minimum Azimuth", f"{math.degrees(found.min_az):.6f}", "min_az="),
+        ("Maximum Azimuth", f"{math.degrees(found.max_az):.6f}", "max_az="),
+        ("Minimum Elevation", f"{math.degrees(found.min_el):.6f}", "min_el="),
+        ("Maximum Elevation", f"{math.degrees(found.max_el):.6f}", "max_el="),
         ("South Zero", "0", "south_zero="),
         ("", "rot_type=AzEl"),
         ("", "done"),
@@ -337,10 +343,10 @@ def _dump_caps(device: Steerable, given: list[str]) -> Values:
         "Set level: SPEED(1..100/1) ",
         "Get parameters: ",
         "Set parameters: ",
-        f"Min Azimuth:\t\t{found.min_az:.2f}",
-        f"Max Azimuth:\t\t{found.max_az:.2f}",
-        f"Min Elevation:\t\t{found.min_el:.2f}",
-        f"Max Elevation:\t\t{found.max_el:.2f}",
+        f"Min Azimuth:\t\t{math.degrees(found.min_az):.2f}",
+        f"Max Azimuth:\t\t{math.degrees(found.max_az):.2f}",
+        f"Min Elevation:\t\t{math.degrees(found.min_el):.2f}",
+        f"Max Elevation:\t\t{math.degrees(found.max_el):.2f}",
         *(f"Can {what}:\tY" for what in _CAN),
         *(f"Can {what}:\tN" for what in ("set Conf", "set Func", "get Func")),
         *(f"Can {what}:\tN" for what in ("set Param", "get Param")),

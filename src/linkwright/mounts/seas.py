@@ -194,7 +194,7 @@ class Sea:
         responses: Responses | None = None,
         *,
         offset: Sequence[float] = (0.0, 0.0, 0.0),
-        heading: float = 90.0,
+        heading: float = math.pi / 2,
         stabilized: bool = False,
     ) -> Ship:
         """Return a ship in this sea.
@@ -203,7 +203,7 @@ class Sea:
             duration: of its motion, s.
             responses: of the ship; a generic one's by default.
             offset: from its center of rotation to the mount, m.
-            heading: of the bow, compass degrees.
+            heading: of the bow from North over East, rad.
             stabilized: whether a platform keeps the mount's axes still.
 
         Example:

@@ -106,8 +106,8 @@ def shape_path(
 
     >>> from linkwright.mounts.orbits import Orbit
     >>> from linkwright.mounts.sites import Site
-    >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
-    >>> low = Site(-43.52, 172.58, 20).passes(orbit, days=1)[0]
+    >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
+    >>> low = Site(-0.76, 3.01, 20).passes(orbit, days=1)[0]
     >>> found = shape_path(low, error=math.radians(0.4))
     >>> found.rate < found.plain, found.over_the_top
     (True, False)

@@ -80,8 +80,8 @@ def read_ship(source: str | os.PathLike[str]) -> Ship:
     waves = Sea(sea.made() if sea.spectrum == "jonswap" else sea.made(gamma=1.0), sea.seed)
     beside = Path(placed.file or "").parent / sea.responses
     responses = read_responses(beside) if sea.responses else generic_responses()
-    at = {key: getattr(record, key) for key in ("offset", "heading", "stabilized")}
-    return waves.ship(sea.duration, responses, **at)
+    made = given(record, leave=set(FREEDOMS) | {"format", "doc", "sea"}, usual=True)
+    return waves.ship(sea.duration, responses, **made)
 
 
 def _sine(source: TextSource, table: SineTable, name: str) -> tuple[float, float, float]:

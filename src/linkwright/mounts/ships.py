@@ -34,6 +34,7 @@ from linkwright.algebra.triples import (
     transposed,
 )
 from linkwright.base.arguments import worded
+from linkwright.base.checks import checked_angle
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.control.computed_torque import TrajectoryLike
@@ -91,8 +92,8 @@ class Ship:
     offset: Annotated[
         tuple[float, float, float], Amount("m", "from the center of rotation to the mount's base")
     ] = (0.0, 0.0, 0.0)
-    # at 90 the axes of the ship are East, North, up
-    heading: Annotated[float, Amount("deg", "of the bow, compass")] = 90.0
+    # at pi/2 the axes of the ship are East, North, up
+    heading: Annotated[float, Amount("deg", "of the bow, compass")] = math.pi / 2
     stabilized: Annotated[bool, Key("whether a platform keeps the mount's axes still")] = False
 
     def __post_init__(self) -> None:
@@ -103,6 +104,7 @@ class Ship:
             )
         if not all(map(math.isfinite, [*self.offset, self.heading])):
             raise InputError("the offset and the heading of a ship are finite numbers")
+        checked_angle(self.heading, "the heading of a ship")
 
     # -- expressions -------------------------------------------------------------------------------
     def deck(self, t: Scalar) -> Deck:
@@ -131,7 +133,7 @@ class Ship:
 
     def _to_east(self, rows: Matrix) -> Matrix:
         """Return a matrix to axes with the mean heading as one to East, North, up."""
-        turn = math.radians(90.0 - self.heading)
+        turn = math.pi / 2 - self.heading
         c, s = (as_expr(round(x, 16)) for x in (math.cos(turn), math.sin(turn)))
         x, y, z = rows
         first = _triple(c * a - s * b for a, b in zip(x, y, strict=True))
@@ -221,7 +223,10 @@ class Ship:
 
 
 def report_ship(
-    *, stabilized: bool = True, offset: Sequence[float] = (0.0, 0.0, 76.0), heading: float = 90.0
+    *,
+    stabilized: bool = True,
+    offset: Sequence[float] = (0.0, 0.0, 76.0),
+    heading: float = math.pi / 2,
 ) -> Ship:
     """Return the ship of 10,000 t of the report on parallel mounts.
 
@@ -232,7 +237,7 @@ def report_ship(
     Args:
         stabilized: whether a platform keeps the mount's axes still.
         offset: from the center of rotation to the mount, m.
-        heading: of the bow, compass degrees.
+        heading: of the bow from North over East, rad.
 
     Example:
         >>> [round(float(x), 3) for x in report_ship().motion.max_abs(0)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def read_site(path: str | os.PathLike[str]) -> Site:
     ...     _ = place.write_text(
     ...         "format = 1\\nlatitude = -43.52\\nlongitude = 172.58\\nheight = 20"
     ...     )
-    ...     read_site(place).latitude
+    ...     math.degrees(read_site(place).latitude)
     -43.52
     """
     place = path_of(path, "a site")
@@ -39,7 +40,8 @@ def read_site(path: str | os.PathLike[str]) -> Site:
     mask = record.mask
     mask = _read_mask(place.parent / mask) if isinstance(mask, str) else mask
     try:
-        site: Site = record.made(mask=mask, name=record.name or place.stem)
+        rows = tuple((math.radians(a), math.radians(e)) for a, e in mask)
+        site: Site = record.made(mask=rows, name=record.name or place.stem)
     except InputError as error:
         raise InputError(error.what, file=source.file, remedy=error.remedy) from None
     return site

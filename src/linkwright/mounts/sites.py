@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.checks import checked_angle
 from linkwright.base.errors import InputError
 from linkwright.base.results import Result
 from linkwright.formats.schema import Amount, Key, described, require_ranges
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 LIGHT = 299_792_458.0
 """Speed of light, m/s."""
+_RIGHT = math.pi / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Look(Result):
 
     >>> look = Look(np.array([[0.0, 0.6, 0.8]]), np.array([1e6]), np.array([-5e3]))
     >>> look.azimuth.round(6), look.elevation.round(3)
-    (array([0.]), array([53.13]))
+    (array([0.]), array([0.927]))
     """
 
     direction: Array
@@ -59,14 +61,14 @@ class Look(Result):
 
     @property
     def azimuth(self) -> Array:
-        """From North over East, deg from 0 to 360."""
-        return np.degrees(np.arctan2(self.direction[..., 0], self.direction[..., 1])) % 360.0
+        """From North over East, rad from 0 to 2 pi."""
+        return np.arctan2(self.direction[..., 0], self.direction[..., 1]) % math.tau
 
     @property
     def elevation(self) -> Array:
-        """Above the horizon, deg."""
+        """Above the horizon, rad."""
         d = self.direction
-        return np.degrees(np.arctan2(d[..., 2], np.hypot(d[..., 0], d[..., 1])))
+        return np.asarray(np.arctan2(d[..., 2], np.hypot(d[..., 0], d[..., 1])))
 
     def doppler(self, frequency: float) -> Array:
         """Return by how much a frequency of the satellite is received higher, Hz.
@@ -85,9 +87,9 @@ class Look(Result):
 class Site:
     """A place on the ground.
 
-    >>> site = Site(-43.52, 172.58, 20)
-    >>> site.horizon([0.0, 90.0])
-    array([-90., -90.])
+    >>> site = Site(math.radians(-43.52), math.radians(172.58), 20)
+    >>> site.horizon([0.0, 1.0]).round(3)
+    array([-1.571, -1.571])
     """
 
     latitude: Annotated[float, Amount("deg", "geodetic, north positive", least=-90, most=90)]
@@ -98,7 +100,7 @@ class Site:
     name: Annotated[str, Key("for tables")] = ""
     mask: Annotated[
         tuple[tuple[float, float], ...],
-        Key("the horizon: azimuth (compass) and elevation, deg; straight lines between"),
+        Key("the horizon: azimuth (compass) and elevation, rad; straight lines between"),
     ] = ()
     # without it, up to 0.9 s, directions of low satellites are wrong by up to 0.06°
     ut1_utc: Annotated[float, Amount("s", "UT1 - UTC", least=-1, most=1)] = 0.0
@@ -112,29 +114,33 @@ class Site:
     def __post_init__(self) -> None:
         """Reject what is not a place on the Earth."""
         require_ranges(self, "a site")
-        rows = tuple(sorted((float(a) % 360.0, float(e)) for a, e in self.mask))
-        for azimuth, elevation in rows:
-            if not (math.isfinite(azimuth) and -90.0 <= elevation < 90.0):
+        for azimuth, elevation in self.mask:
+            checked_angle(azimuth, "an azimuth of the mask")
+            up = "the elevation of the mask"
+            if checked_angle(elevation, up, least=-_RIGHT, most=_RIGHT) >= _RIGHT:
                 raise InputError(
-                    f"the mask has the elevation {elevation:g}° at azimuth {azimuth:g}°",
+                    f"the mask has the elevation {math.degrees(elevation):g}° at azimuth "
+                    f"{math.degrees(azimuth):g}°",
                     remedy="give elevations from -90 to below 90°",
                 )
+        rows = tuple(sorted((float(a) % math.tau, float(e)) for a, e in self.mask))
         object.__setattr__(self, "mask", rows)
 
     def horizon(self, azimuth: ArrayLike) -> Array:
-        """Return the elevation of the mask at azimuths, deg; without a mask -90.
+        """Return the elevation of the mask at azimuths, rad; without a mask -pi/2.
 
         Args:
-            azimuth: from North over East, deg.
+            azimuth: from North over East, rad.
 
-        >>> Site(0, 0, mask=((0, 10), (180, 30))).horizon([90, 270, 360])
-        array([20., 20., 10.])
+        >>> site = Site(0, 0, mask=((0, 0.1), (math.pi, 0.3)))
+        >>> site.horizon([math.pi / 2, -math.pi / 2, math.tau]).round(9)
+        array([0.2, 0.2, 0.1])
         """
         asked = np.asarray(azimuth, dtype=float)
         if not self.mask:
-            return np.full(asked.shape, -90.0)
+            return np.full(asked.shape, -_RIGHT)
         at, up = np.array(self.mask).T
-        return np.asarray(np.interp(asked, at, up, period=360.0))
+        return np.asarray(np.interp(asked, at, up, period=math.tau))
 
     def look(
         self, orbit: Orbit, seconds: ArrayLike | datetime | str, *, refraction: bool = False
@@ -146,9 +152,9 @@ class Site:
             seconds: after the epoch of its elements; or one time, UTC.
             refraction: whether the air lifts it.
 
-        >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
-        >>> look = Site(-43.52, 172.58, 20).look(orbit, [0.0, 60.0])
-        >>> look.elevation.round(2)
+        >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
+        >>> look = Site(-0.76, 3.01, 20).look(orbit, [0.0, 60.0])
+        >>> np.degrees(look.elevation).round(2)
         array([-56.75, -58.7 ])
         """
         if isinstance(seconds, datetime | str):
@@ -167,7 +173,7 @@ class Site:
         self,
         orbit: Orbit,
         days: float = 3.0,
-        above: float = 10.0,
+        above: float = math.radians(10.0),
         start: datetime | str | None = None,
         *,
         refraction: bool = False,
@@ -177,14 +183,14 @@ class Site:
         Args:
             orbit: of the satellite.
             days: how many days to look.
-            above: the elevation, deg, from which a pass counts; the mask counts as well.
+            above: the elevation, rad, from which a pass counts; the mask counts as well.
             start: when to begin, UTC; by default at the epoch of the elements.
             refraction: whether the air lifts it.
 
-        >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
-        >>> found = Site(-43.52, 172.58, 20).passes(orbit, days=1)
-        >>> len(found), round(max(p.culmination for p in found), 1)
-        (5, 40.7)
+        >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
+        >>> found = Site(-0.76, 3.01, 20).passes(orbit, days=1)
+        >>> len(found), round(max(p.culmination for p in found), 2)
+        (5, 0.71)
         """
         from linkwright.mounts.passes import find_passes
 

@@ -66,7 +66,7 @@ def sun_path(
         duration: s.
         ephemeris: whether to ask DE421 (extra `mounts`) instead of the formula.
 
-    >>> noon = sun_path(Site(-43.52, 172.58), "2026-12-21T00:00", 3600.0)
+    >>> noon = sun_path(Site(-0.76, 3.01), "2026-12-21T00:00", 3600.0)
     >>> noon(1800.0).round(3)
     array([-0.01 ,  0.343,  0.939])
     """
@@ -117,7 +117,7 @@ def _from_table(site: Site, day: int, second: Array) -> Array:
         time = api.load.timescale(builtin=True).utc(
             first.year, first.month, first.day + second // DAY, 0, 0, second % DAY
         )  # day by day: a leap second lasts, and no day of ours has one
-        ground = api.wgs84.latlon(site.latitude, site.longitude, site.height)
+        ground = api.wgs84.latlon(*np.degrees([site.latitude, site.longitude]), site.height)
         seen = (ephemeris["earth"] + ground).at(time).observe(ephemeris["sun"]).apparent()
         altitude, azimuth, _ = seen.altaz()
     finally:

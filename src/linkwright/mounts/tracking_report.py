@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -47,16 +48,19 @@ class TrackingReport(Result):
         ]
 
 
-def tracking_report(run: Run, beamwidth_deg: float, licence: Licence = VESSELS) -> TrackingReport:
-    """Return how well the mount of a System of `track_pass` has followed its pass."""
+def tracking_report(run: Run, beamwidth: float, licence: Licence = VESSELS) -> TrackingReport:
+    """Return how well the mount of a System of `track_pass` has followed its pass.
+
+    Units: `beamwidth` in rad.
+    """
     error, on = run["pointing error"], run["transmitter.transmits"]
     period = float(run.times[1] - run.times[0]) if len(run.times) > 1 else 0.0
     return TrackingReport(
-        error_max_deg=round(float(error.max()), 9),
-        error_p95_deg=round(float(np.percentile(error, 95)), 9),
-        error_rms_deg=round(float(np.sqrt(np.mean(error**2))), 9),
+        error_max_deg=round(math.degrees(error.max()), 9),
+        error_p95_deg=round(math.degrees(np.percentile(error, 95)), 9),
+        error_rms_deg=round(math.degrees(np.sqrt(np.mean(error**2))), 9),
         loss_max_db=round(float(run["pointing loss"].max()), 4),
-        beyond_half_beam_s=round(float((error > beamwidth_deg / 2).mean() * run.times[-1]), 3),
+        beyond_half_beam_s=round(float((error > beamwidth / 2).mean() * run.times[-1]), 3),
         cuts=round(float(run.final["transmitter.cuts"])),
         verdict=licence.verdict(error, on, period),
     )

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import absolute, as_expr
 from linkwright.algebra.triples import cross, dot
-from linkwright.base.checks import checked
+from linkwright.base.checks import checked, checked_angle
 from linkwright.base.errors import InputError
 from linkwright.base.reprs import one_line
 from linkwright.blocks import Element
@@ -50,12 +50,12 @@ class Wind:
 
     Args:
         speed: mean, m/s.
-        comes_from: compass degrees.
+        comes_from: from North over East, rad.
         roughness: drag coefficient of the ground; 0 for a steady wind.
         seed: of the gusts.
 
     Example:
-        >>> wind = Wind(15.0, 270.0)
+        >>> wind = Wind(15.0, 3 * math.pi / 2)
         >>> t = np.arange(0, 3600, 0.5)
         >>> bool(abs(wind.gusts(t).std() / wind.deviation - 1) < 0.05)
         True
@@ -73,6 +73,7 @@ class Wind:
             )
         if not 0 <= self.roughness < 1 or not math.isfinite(self.comes_from):
             raise InputError("roughness is 0 or more, and a wind comes from a compass direction")
+        checked_angle(self.comes_from, "the direction that a wind comes from")
 
     def density(self, frequency: ArrayLike) -> Array:
         """Return the spectral density of its gusts, (m/s)^2/Hz.
@@ -123,7 +124,7 @@ class Wind:
     @property
     def direction(self) -> Array:
         """Unit vector East, North, up along which it blows."""
-        a = math.radians(self.comes_from)
+        a = self.comes_from
         return -np.array([math.sin(a), math.cos(a), 0.0])
 
 

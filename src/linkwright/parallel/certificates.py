@@ -26,7 +26,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import radians, tan
+from math import degrees, pi, radians, tan
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from linkwright.algebra import ONE, Expr, symbol, total
 from linkwright.algebra.calculus import gradient
 from linkwright.backends.kernel import Kernel, compile as compiled
 from linkwright.base.arguments import worded
+from linkwright.base.checks import checked_angle
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import one_line
 from linkwright.base.results import Result
@@ -84,16 +85,16 @@ class RegionProof(Result):
     Args:
         proven: whether the whole region was.
         words: one sentence.
-        region: the largest angle from the zenith, degrees.
+        region: the largest angle from the zenith, rad.
         boxes: how many boxes were proven.
         open_directions: the middles of the boxes that were not, unit vectors.
-        open_sizes: their sizes, degrees across.
+        open_sizes: their sizes, rad across.
         reasons: why each was left open.
         one_branch: whether the poses of all proven boxes were shown to be one branch.
         seconds: that it took.
 
     >>> nothing = np.zeros((0, 3))
-    >>> RegionProof(True, "proven", 90.0, 1, nothing, nothing[:, 0], (), True, 0.5).as_dict()[
+    >>> RegionProof(True, "proven", 1.5, 1, nothing, nothing[:, 0], (), True, 0.5).as_dict()[
     ...     "open"
     ... ]
     []
@@ -114,10 +115,10 @@ class RegionProof(Result):
         return {
             "proven": self.proven,
             "words": self.words,
-            "zenith": self.region,
+            "zenith_deg": round(degrees(self.region), 9),
             "boxes": self.boxes,
             "open": [
-                {"direction": d.tolist(), "degrees": float(s), "reason": r}
+                {"direction": d.tolist(), "size_deg": degrees(s), "reason": r}
                 for d, s, r in zip(self.open_directions, self.open_sizes, self.reasons, strict=True)
             ],
             "one_branch": self.one_branch,
@@ -128,11 +129,11 @@ class RegionProof(Result):
 @worded
 def prove_regular(
     model: ModelLike,
-    zenith: float = 90.0,
+    zenith: float = pi / 2,
     *,
     q: Coordinates | None = None,
     limits: bool = True,
-    smallest: float = 0.01,
+    smallest: float = radians(0.01),
     timeout: float = 60.0,
 ) -> RegionProof:
     """Prove that no direction up to an angle from the zenith is singular, on the branch of a pose.
@@ -140,10 +141,10 @@ def prove_regular(
     Args:
         model: with two actuators and a platform that points: a robot, a mechanism, a file or a
             shipped model.
-        zenith: the largest angle from z, degrees.
+        zenith: the largest angle from z, rad.
         q: a pose of the branch, as in `singularity`.
         limits: also prove that no joint meets its limits.
-        smallest: boxes of this size, degrees across, are cut no further.
+        smallest: boxes of this size, rad across, are cut no further.
         timeout: after which boxes are cut no further, s.
 
     >>> from linkwright import Mechanism, Universal
@@ -154,20 +155,19 @@ def prove_regular(
     >>> struts = [m.drive_strut(f"jack{k}", feet[k], ends[k], length=1.0) for k in (0, 1)]
     >>> m.actuate("jack0", "jack1")
     >>> p = m.set_platform(dish)
-    >>> prove_regular(m, 15).proven
+    >>> prove_regular(m, 0.26).proven
     True
     """
     begun = time.perf_counter()
-    if not 0.0 < zenith < 180.0:
-        raise InputError(
-            f"the zenith angle of a region is {zenith} degrees", remedy="give 0 to 180"
-        )
+    if not 0.0 < checked_angle(zenith, "the zenith angle of a region", least=0.0, most=pi) < pi:
+        raise InputError("the zenith angle of a region is 0 or pi", remedy="give one between them")
+    checked_angle(smallest, "the smallest size of boxes", least=0.0, most=pi)
     given = machine_rates(model)
     reduced = reduced_machine(given.machine)
     rates = machine_rates(reduced.machine, length=given.length)
-    proof = _Proof(rates, reduced, radians(zenith), limits)
+    proof = _Proof(rates, reduced, zenith, limits)
     proof.seed(reduced.coordinates(given.coordinates(q)))
-    finest = radians(smallest) / 4.0
+    finest = smallest / 4.0
     while len(proof.centers):
         proof.advance(finest, begun + timeout)
     one = proof.linked()
@@ -429,10 +429,10 @@ class _Proof:
         kinds = "no singularity of type 1 or 2 and no constraint singularity"
         if np.isfinite([*self.low, *self.high]).any():
             kinds += ", and meets no limit of its coordinates,"
-        told = self._told()
+        told, shown = self._told(), f"{round(degrees(zenith), 9):g}"
         if proven:
             words = (
-                f"proven: {name!r} has {kinds} in any direction up to {zenith:g} degrees from the "
+                f"proven: {name!r} has {kinds} in any direction up to {shown} degrees from the "
                 f"zenith ({self.count} boxes in {seconds:.1f} s{told})"
             )
         elif not self.left:
@@ -442,7 +442,7 @@ class _Proof:
             )
         else:
             words = (
-                f"not proven: {len(self.left)} boxes up to {zenith:g} degrees from the zenith are "
+                f"not proven: {len(self.left)} boxes up to {shown} degrees from the zenith are "
                 f"open, {self.count} are proven; what is open is not a statement"
             )
         middles = np.array([c for c, _, _ in self.left]).reshape(-1, 2)
@@ -452,7 +452,7 @@ class _Proof:
             zenith,
             self.count,
             _direction(middles),
-            np.array([np.degrees(4.0 * h) for _, h, _ in self.left]),
+            np.array([4.0 * h for _, h, _ in self.left]),
             tuple(r for _, _, r in self.left),
             one,
             seconds,

@@ -244,7 +244,7 @@ def _tables(chart: Chart) -> Iterator[dict[str, NDArray[Any]]]:
         rows = np.arange(first, min(first + _ROWS, count))
         places = np.unravel_index(rows, chart.shape)
         made: dict[str, NDArray[Any]] = {
-            a.name: a.values[i] for a, i in zip(chart.axes, places, strict=True)
+            a.name: a.shown(a.values[i]) for a, i in zip(chart.axes, places, strict=True)
         }
         for name, values in columns.items():
             made[f"{name} of joint" if name in made else name] = values[rows]
@@ -257,7 +257,7 @@ def _write_csv(chart: Chart, file: Any) -> None:
     writer = csv.writer(text)
     for number, table in enumerate(_tables(chart)):
         if not number:
-            units = {a.name: a.unit for a in chart.axes} | dict(chart.units)
+            units = {a.name: a.shown_unit for a in chart.axes} | dict(chart.units)
             writer.writerow([f"{n} ({units[n]})" if units.get(n) else n for n in table])
         words: dict[str, list[str]] = {n: [repr(x) for x in v.tolist()] for n, v in table.items()}
         words["reach"] = [CAUSES[k] for k in table["reach"]]

@@ -49,7 +49,7 @@ class DrawnPass(Protocol):
 
     @property
     def culmination(self) -> float:
-        """Its highest elevation, deg."""
+        """Its highest elevation, rad."""
 
     @property
     def rises(self) -> bool:
@@ -117,9 +117,9 @@ def draw(drawing: Figure, ax: Any, chart: Chart, name: str) -> None:
         across, along, values, reach = _polar(chart, values, reach)
         sky(ax, float(max(along.max(), 10.0)))
     else:
-        across, along = (a.values for a in chart.axes)
-        ax.set_xlabel(_label(chart.axes[0].name, chart.axes[0].unit))
-        ax.set_ylabel(_label(chart.axes[1].name, chart.axes[1].unit))
+        across, along = (a.shown(a.values) for a in chart.axes)
+        ax.set_xlabel(_label(chart.axes[0].name, chart.axes[0].shown_unit))
+        ax.set_ylabel(_label(chart.axes[1].name, chart.axes[1].shown_unit))
     ax.grid(False)
     _mesh(drawing, ax, (across, along), (values, reach), _label(name, _unit(chart, name)))
     _ends(ax, chart, polar)
@@ -165,7 +165,7 @@ def draw_pass(ax: Any, path: DrawnPass, color: str) -> None:
         ("set" if path.sets else "end", path.duration, "s"),
     ]
     if 0 < path.culminates < path.duration:
-        marks.insert(1, (f"top {path.culmination:.1f}°", path.culminates, "^"))
+        marks.insert(1, (f"top {np.degrees(path.culmination):.1f}°", path.culminates, "^"))
     for words, t, marker in marks:
         (azimuth,), (zenith,) = places(path(np.array([t])))
         ax.plot(
@@ -238,7 +238,7 @@ def _column(chart: Chart, name: str) -> Array:
 
 def _polar(chart: Chart, *columns: NDArray[Any]) -> tuple[Any, ...]:
     """Return azimuths in rad, zenith angles in deg, and columns with azimuths first."""
-    by_name = {a.name: (k, a.values) for k, a in enumerate(chart.axes)}
+    by_name = {a.name: (k, a.shown(a.values)) for k, a in enumerate(chart.axes)}
     first, azimuth = by_name["azimuth"]
     zenith = 90 - by_name["elevation"][1] if "elevation" in by_name else by_name["zenith"][1]
     return np.radians(azimuth), zenith, *(c if first == 0 else c.T for c in columns)
@@ -306,15 +306,16 @@ def _legend(ax: Any, reach: NDArray[Any], *, colored: bool) -> None:
 def _ends(ax: Any, chart: Chart, polar: bool) -> None:
     """Draw where lines stop being reached."""
     first, last = chart.axes
+    across, all_ends = first.shown(first.values), last.shown(chart.ends)
     for side in range(2):
-        ends = chart.ends[..., side]
+        ends = all_ends[..., side]
         if not np.isfinite(ends).any():
             continue
         if not polar:
-            ax.plot(first.values, ends, color=INK, linewidth=1.2)
+            ax.plot(across, ends, color=INK, linewidth=1.2)
         elif first.name == "azimuth":
             radius = 90 - ends if last.name == "elevation" else ends
-            ax.plot(np.radians(first.values), radius, color=INK, linewidth=1.2)
+            ax.plot(first.values, radius, color=INK, linewidth=1.2)
 
 
 def _line(chart: Chart, name: str, made: Any) -> Figure:
@@ -323,8 +324,8 @@ def _line(chart: Chart, name: str, made: Any) -> Figure:
     ax = drawing.add_subplot()
     parts: Sequence[str] = _parts(chart, name) or [name]
     for part in parts:
-        ax.plot(axis.values, chart[part], label=part)
-    ax.set_xlabel(_label(axis.name, axis.unit))
+        ax.plot(axis.shown(axis.values), chart[part], label=part)
+    ax.set_xlabel(_label(axis.name, axis.shown_unit))
     ax.set_ylabel(_label(name, _unit(chart, name)))
     if len(parts) > 1:
         ax.legend()

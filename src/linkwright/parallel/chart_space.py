@@ -1,13 +1,14 @@
 """Axes of charts: what is known of a machine at each place, in the words of people.
 
-Directions have a compass azimuth (degrees from North over East) and an angle to the zenith or an
-elevation; poses have x, y, z (m) and roll, pitch, yaw (degrees, about the fixed axes x, y, z in
-this order); a distance of the platform from the origin (m); and any coordinate by its name (rad,
+Directions have a compass azimuth (rad from North over East) and an angle to the zenith or an
+elevation; poses have x, y, z (m) and roll, pitch, yaw (rad, about the fixed axes x, y, z in this
+order); a distance of the platform from the origin (m); and any coordinate by its name (rad,
 m). The last axis is the one along which lines of poses are followed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -15,14 +16,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.checks import checked_angle
 from linkwright.base.errors import InputError, suggestion
 from linkwright.base.reprs import one_line
 from linkwright.equations.parallel_machine import ParallelMachine
 
 Array: TypeAlias = NDArray[np.float64]
 
-_UNITS = {"azimuth": "deg", "zenith": "deg", "elevation": "deg", "roll": "deg", "pitch": "deg"}
-_UNITS |= {"yaw": "deg", "x": "m", "y": "m", "z": "m", "distance": "m"}
+_FAR = {"zenith": np.pi, "elevation": np.pi / 2}
+ANGLES = ("azimuth", "zenith", "elevation", "roll", "pitch", "yaw")
+"""Names of axes that files, pictures and the command line have in degrees."""
+_UNITS = dict.fromkeys(ANGLES, "rad") | dict.fromkeys(("x", "y", "z", "distance"), "m")
 _TURNS = ("roll", "pitch", "yaw")
 _MOST = 2**31
 
@@ -39,12 +43,30 @@ class ChartAxis:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def shown_unit(self) -> str:
+        """The unit that files and pictures have."""
+        return "deg" if self.name in ANGLES else self.unit
+
+    def shown(self, values: ArrayLike) -> Array:
+        """Return values along it as files and pictures have them."""
+        found = np.asarray(values, dtype=float)
+        return np.round(np.degrees(found), 9) if self.name in ANGLES else found
+
+
+def checked_place(name: str, value: float) -> float:
+    """Return a value of an axis; an angle in degrees is rejected."""
+    if name not in ANGLES:
+        return float(value)
+    far = _FAR.get(name, 2 * math.tau)
+    return checked_angle(value, f"{name!r} of a chart", least=-far, most=far)
+
 
 def axis_of(name: str, given: ArrayLike, unit: str) -> ChartAxis:
     """Return an axis from (first, last, count), or from all its values.
 
-    >>> axis_of("zenith", (0, 90, 4), "deg").values.tolist()
-    [0.0, 30.0, 60.0, 90.0]
+    >>> axis_of("zenith", (0, 1.5, 4), "rad").values.tolist()
+    [0.0, 0.5, 1.0, 1.5]
     """
     try:
         values = np.asarray(given, dtype=float)
@@ -63,6 +85,8 @@ def axis_of(name: str, given: ArrayLike, unit: str) -> ChartAxis:
             f"the axis {name!r} has no values",
             remedy="give (first, last, count) or an array of numbers",
         )
+    for end in (values.min(), values.max()):
+        checked_place(name, end)
     return ChartAxis(name, values, unit)
 
 
@@ -141,7 +165,7 @@ def _known(names: set[str], order: Sequence[str]) -> tuple[str, ...]:
         if "azimuth" not in names or len(names & {"zenith", "elevation"}) != 1:
             raise InputError(
                 "a direction has an azimuth, and a zenith angle or an elevation",
-                remedy='give {"azimuth": (0, 360, 361), "zenith": (0, 90, 91)}',
+                remedy='give {"azimuth": (0, 2 * pi, 361), "zenith": (0, pi / 2, 91)}',
             )
         found.append("direction")
     if names & set(_TURNS):
@@ -155,15 +179,15 @@ def _known(names: set[str], order: Sequence[str]) -> tuple[str, ...]:
 
 
 def _direction(given: Mapping[str, Array]) -> list[Array]:
-    turn = np.radians(90.0 - given["azimuth"])
-    polar = np.radians(given["zenith"] if "zenith" in given else 90.0 - given["elevation"])
+    turn = np.pi / 2 - given["azimuth"]
+    polar = given["zenith"] if "zenith" in given else np.pi / 2 - given["elevation"]
     level = np.sin(polar)
     return [level * np.cos(turn), level * np.sin(turn), np.cos(polar)]
 
 
 def _rotation(given: Mapping[str, Array]) -> list[Array]:
     """Return the first two columns of Rz(yaw) Ry(pitch) Rx(roll)."""
-    roll, pitch, yaw = (np.radians(given.get(n, np.zeros(()))) for n in _TURNS)
+    roll, pitch, yaw = (given.get(n, np.zeros(())) for n in _TURNS)
     (sr, sp, sy), (cr, cp, cy) = ([f(a) for a in (roll, pitch, yaw)] for f in (np.sin, np.cos))
     first = [cy * cp, sy * cp, -sp]
     return [*first, cy * sp * sr - sy * cr, sy * sp * sr + cy * cr, cp * sr]
@@ -175,7 +199,8 @@ def chart_space(
     """Return the axes of a chart of a machine."""
     if not axes:
         raise InputError(
-            "a chart needs an axis", remedy='give {"azimuth": (0, 360, 361), "zenith": (0, 90, 91)}'
+            "a chart needs an axis",
+            remedy='give {"azimuth": (0, 2 * pi, 361), "zenith": (0, pi / 2, 91)}',
         )
     slides = {x.name for b in machine.mechanism.bodies.values() for x, _ in b.translations}
     units = dict(_UNITS)
@@ -190,4 +215,4 @@ def chart_space(
     if twice := sorted(set(axes) & set(fixed)):
         raise InputError(f"{', '.join(twice)} is an axis and fixed at once")
     made = tuple(axis_of(name, given, units[name]) for name, given in axes.items())
-    return ChartSpace(made, {k: float(v) for k, v in fixed.items()})
+    return ChartSpace(made, {k: checked_place(k, v) for k, v in fixed.items()})

@@ -169,9 +169,9 @@ class Chart(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """Return what matters of it as plain data."""
-        shown = [n for n in self.columns if n not in ("reach", "bound")]
+        names = [n for n in self.columns if n not in ("reach", "bound")]
         found: dict[str, Any] = {}
-        for name in shown:
+        for name in names:
             values = self[name][(self["reach"] == 0) & np.isfinite(self[name])]
             if len(values):
                 found[name] = {
@@ -180,12 +180,13 @@ class Chart(Result):
                     "median": float(np.median(values)),
                     "greatest": float(values.max()),
                 }
-        lower, upper = (self.ends[..., k][np.isfinite(self.ends[..., k])] for k in (0, 1))
+        shown = self.axes[-1].shown(self.ends)
+        lower, upper = (shown[..., k][np.isfinite(shown[..., k])] for k in (0, 1))
         return {
             "machine": self.name,
             "axes": [
-                {"name": a.name, "unit": a.unit, "from": float(a.values[0]),
-                 "to": float(a.values[-1]), "count": len(a)}
+                {"name": a.name, "unit": a.shown_unit, "from": float(a.shown(a.values[0])),
+                 "to": float(a.shown(a.values[-1])), "count": len(a)}
                 for a in self.axes
             ],
             "reach": self.counts,
@@ -221,7 +222,7 @@ def chart(
     Args:
         model: a robot, mechanism, file or shipped model.
         axes: by name (first, last, count) or all values: "azimuth" (compass) with "zenith" or
-            "elevation", "roll", "pitch", "yaw" in degrees; "x", "y", "z", "distance" in m;
+            "elevation", "roll", "pitch", "yaw" in rad; "x", "y", "z", "distance" in m;
             coordinates by their names in rad or m. Lines are followed along the last one.
         of: "reach", "condition", "manipulability", "transmission", "pressure", "effort",
             "coordinates", "rotary-compliance", "linear-compliance", "slack", and what else is

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import cos, degrees, radians
+from math import cos
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.base.arguments import worded
+from linkwright.base.checks import checked_angle
 from linkwright.base.errors import DomainError, InputError, suggestion
 from linkwright.base.reprs import one_line
 from linkwright.base.results import Result
@@ -80,17 +81,17 @@ class Locus(Result):
 
     @property
     def zenith(self) -> Array:
-        """The angle of each direction from z, degrees."""
+        """The angle of each direction from z, rad."""
         d = self.directions
-        return np.asarray(np.degrees(np.arctan2(np.hypot(d[:, 0], d[:, 1]), d[:, 2])))
+        return np.asarray(np.arctan2(np.hypot(d[:, 0], d[:, 1]), d[:, 2]))
 
     @property
     def azimuth(self) -> Array:
-        """The angle of each direction about z from x, degrees, from 0 to 360."""
-        return np.asarray(np.degrees(np.arctan2(*self.directions[:, 1::-1].T)) % 360.0)
+        """The angle of each direction about z from x, rad, from 0 to 2 pi."""
+        return np.asarray(np.arctan2(*self.directions[:, 1::-1].T) % (2 * np.pi))
 
     def nearest(self, direction: Sequence[float] = (0.0, 0.0, 1.0)) -> tuple[Array, float]:
-        """Return the direction on the curve nearest to another one, and the angle, degrees.
+        """Return the direction on the curve nearest to another one, and the angle, rad.
 
         Args:
             direction: any vector; by default the zenith.
@@ -120,10 +121,10 @@ class Locus(Result):
             if rate(z[best]) * rate(self._shifted(best, step)) < 0:
                 at, _ = crossing(self.curve, (z[best], t), step, rate)
                 found = rates.at(at * rates.scales).direction
-        return found, degrees(float(np.arccos(np.clip(found @ aim, -1.0, 1.0))))
+        return found, float(np.arccos(np.clip(found @ aim, -1.0, 1.0)))
 
     def away(self, coordinates: Mapping[str, float]) -> float:
-        """Return the angle from where a pose points to the nearest direction on the curve, degrees.
+        """Return the angle from where a pose points to the nearest direction on the curve, rad.
 
         Args:
             coordinates: of the pose, by name, as in `Singularity`.
@@ -140,9 +141,10 @@ class Locus(Result):
         """Return the directions at which the curve has an angle from z, as rows.
 
         Args:
-            angle: degrees; 90 for the horizon.
+            angle: rad; pi/2 for the horizon.
         """
-        rates, wanted = self.curve.rates, cos(radians(angle))
+        checked_angle(angle, "the angle from z", least=0.0, most=np.pi)
+        rates, wanted = self.curve.rates, cos(angle)
 
         def above(z: Array) -> float:
             return float(rates.at(z * rates.scales).direction[2]) - wanted
@@ -193,7 +195,7 @@ def singular_loci(
         model: with actuators and a platform: a robot, a mechanism, a file or a shipped model.
         kind: "type 1" (the platform loses a motion) or "type 2" (it moves with its actuators
             locked).
-        over: the region. {"zenith": (0, 90)} for directions, degrees from z; two actuators or other
+        over: the region. {"zenith": (0, 1.57)} for directions, rad from z; two actuators or other
             coordinates by name, {"leg1": (0.5, 1.2), "leg2": (0.5, 1.2)}, rad or m; or two of the
             platform's places, {"x": (-1, 1), "y": (0, 1)}, m. By default the upper hemisphere.
         q: a pose of the branch, as in `singularity`.
@@ -229,7 +231,7 @@ def singular_loci(
             "curve where there are two",
             remedy="hold coordinates: hold={...}" if freedoms > 2 else "hold fewer coordinates",
         )
-    chart = _chart(rates, start, {"zenith": (0.0, 90.0)} if over is None else over, held, grid)
+    chart = _chart(rates, start, {"zenith": (0.0, np.pi / 2)} if over is None else over, held, grid)
     found: list[tuple[str, SingularCurve, Followed]] = []
     for node in _candidates(rates, chart, kind, output, weights, start):
         curve = singular_curve(rates, kind, output, weights, chart.q[node], held)
@@ -320,13 +322,15 @@ def _chart(
     kept = [rates.names[i] for i in held]
     fixed = np.array(list(held.values()))
     if names == ("zenith",):
-        low, high = over["zenith"]
-        polar = np.radians(np.linspace(low, high, grid))
+        low, high = (
+            checked_angle(x, "the zenith angle", least=0.0, most=np.pi) for x in over["zenith"]
+        )
+        polar = np.linspace(low, high, grid)
         around = np.linspace(0.0, 2 * np.pi, 2 * grid, endpoint=False)
         a, b = np.meshgrid(polar, around, indexing="ij")
         known = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], axis=-1)
         closing = Closing(rates.machine, ["direction", *kept])
-        inner, outer = cos(radians(high)), cos(radians(low)) if low > 0 else 2.0
+        inner, outer = cos(high), cos(low) if low > 0 else 2.0
 
         def inside(z: Array) -> float:
             height = float(rates.at(z * rates.scales).direction[2])
@@ -342,7 +346,7 @@ def _chart(
     if len(names) != 2:
         raise InputError(
             f"a region over {', '.join(names)} is not a plane",
-            remedy='give {"zenith": (0, 90)}, or ranges of two coordinates, or of x and y',
+            remedy='give {"zenith": (0, pi / 2)}, or ranges of two coordinates, or of x and y',
         )
     axes = [np.linspace(*over[n], grid) for n in names]
     known = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,21 +54,29 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     link = studio.link
     assert isinstance(link, RotatorLink)
     panels, gui, rotator = panels_of(studio), studio.server.gui, link.rotator
-    azimuth, elevation = rotator.position()
+    azimuth, elevation = map(math.degrees, rotator.position())
     limits = rotator.limits
     with tabs.add_tab(name):
         told = gui.add_markdown("")
         to_azimuth = gui.add_number(
-            "Azimuth [°]", round(azimuth, 1), min=limits.min_az, max=limits.max_az, step=0.1
+            "Azimuth [°]",
+            round(azimuth, 1),
+            min=math.degrees(limits.min_az),
+            max=math.degrees(limits.max_az),
+            step=0.1,
         )
         to_elevation = gui.add_number(
-            "Elevation [°]", round(elevation, 1), min=limits.min_el, max=limits.max_el, step=0.1
+            "Elevation [°]",
+            round(elevation, 1),
+            min=math.degrees(limits.min_el),
+            max=math.degrees(limits.max_el),
+            step=0.1,
         )
         buttons = gui.add_button_group("Mount", ("Go", "Stop", "Park"))
 
     def press() -> None:
         if buttons.value == "Go":
-            rotator.go(float(to_azimuth.value), float(to_elevation.value))
+            rotator.go(math.radians(to_azimuth.value), math.radians(to_elevation.value))
         elif buttons.value == "Stop":
             rotator.stop()
         else:
@@ -77,7 +86,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     panels.every(0.0, RotatorShow(studio, link).show)
 
     def say() -> None:
-        az, el = rotator.position()
+        az, el = map(math.degrees, rotator.position())
         moving = "Moving" if rotator.flags() else "Standing"
         counted = rotator.counters
         told.content = (

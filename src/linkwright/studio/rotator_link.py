@@ -43,7 +43,7 @@ class RotatorLink(StudioLink):
         loop = self.rotator.loop
         tick = max(loop.latest().tick, 0)
         seconds = tick * loop.session.phases.tick_seconds
-        return tick, seconds, lambda: np.array(self.rotator.position())
+        return tick, seconds, lambda: np.degrees(self.rotator.position())
 
     def first_layout(self) -> ScopeLayout:
         """Return what the scope shows at first: both angles."""
@@ -51,7 +51,7 @@ class RotatorLink(StudioLink):
 
     def words(self) -> tuple[str, str, str]:
         """Return where it looks, and whether it moves."""
-        azimuth, elevation = self.rotator.position()
+        azimuth, elevation = np.degrees(self.rotator.position())
         moves = "moves" if self.rotator.flags() else "stands"
         return f"{azimuth:.1f}°, {elevation:.1f}°", moves, ""
 

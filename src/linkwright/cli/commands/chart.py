@@ -13,6 +13,7 @@ from linkwright.cli.options import (
     Model,
     Set,
     Trust,
+    in_rad,
     open_model,
     option,
     own,
@@ -93,9 +94,12 @@ def command(
     )
     found = chart(
         opened,
-        {name: (low, high, int(count)) for name, (low, high, count) in axes.items()},
+        {
+            name: (in_rad(name, low), in_rad(name, high), int(count))
+            for name, (low, high, count) in axes.items()
+        },
         names,
-        at=read_settings(at, "--at"),
+        at={name: in_rad(name, value) for name, value in read_settings(at, "--at").items()},
         initial=read_settings(initial, "--initial", mechanism_of(opened)) or None,
         soft=soft,
         folder=folder,
@@ -133,7 +137,7 @@ def _text(found: Chart) -> Iterator[str | TextTable]:
     causes = [f"{n} {cause}" for cause, n in data["reach"].items() if n and cause != "reached"]
     if causes:
         yield f"not        {', '.join(causes)}"
-    ends, unit = data["ends"], found.axes[-1].unit
+    ends, unit = data["ends"], found.axes[-1].shown_unit
     low, high = ends["lower"], ends["upper"]
     if low and high and low["nearest"] > high["nearest"]:
         yield f"ends       no {ends['axis']} is reached on all lines"

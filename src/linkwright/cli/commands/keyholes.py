@@ -90,7 +90,7 @@ def _text(
                 f"{row.lost:.1f} s",
                 f"{math.degrees(row.error):.2f}°",
                 f"{row.need * math.degrees(found.speed):.2f}°/s",
-                f"{at.orbit.name} {at.top:%Y-%m-%d %H:%M} at {at.culmination:.1f}°",
+                f"{at.orbit.name} {at.top:%Y-%m-%d %H:%M} at {math.degrees(at.culmination):.1f}°",
             ]
         )
     title = (

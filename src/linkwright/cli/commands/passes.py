@@ -97,7 +97,7 @@ def _text(
 
 
 def _row(found: Pass) -> list[str]:
-    azimuths = [float(found.look(t).azimuth[0]) for t in (0.0, found.duration)]
+    azimuths = [math.degrees(found.look(t).azimuth[0]) for t in (0.0, found.duration)]
     first, last = (f"{a:3.0f}° {POINTS[round(a / 45) % 8]}" for a in azimuths)
     minutes, seconds = divmod(round(found.duration), 60)
     hours, minutes = divmod(minutes, 60)
@@ -108,7 +108,7 @@ def _row(found: Pass) -> list[str]:
         f"{found.rise:%Y-%m-%d %H:%M:%S}",
         first,
         f"{found.top:%H:%M:%S}",
-        f"{found.culmination:.1f}°",
+        f"{math.degrees(found.culmination):.1f}°",
         f"{found.set:%H:%M:%S}",
         last,
         lasts,

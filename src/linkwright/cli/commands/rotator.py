@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from typing import Annotated
@@ -60,9 +61,9 @@ def command(
             Rotator(
                 aim.name,
                 reaches=aim.reaches,
-                speed=speed,
-                acceleration=acceleration,
-                limits=RotatorLimits(min_el=lowest),
+                speed=math.radians(speed),
+                acceleration=math.radians(acceleration),
+                limits=RotatorLimits(min_el=math.radians(lowest)),
                 park=aim.park,
                 watchdog=watchdog,
                 parks=park,

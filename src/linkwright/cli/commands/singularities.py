@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 from linkwright.base.errors import InputError
@@ -9,6 +10,7 @@ from linkwright.cli.options import (
     Model,
     Set,
     Trust,
+    in_rad,
     open_model,
     option,
     own,
@@ -69,17 +71,19 @@ def command(
     lines = [found.words, found.scaling]
     if locus:
         region = {
-            name: (low, high)
+            name: (in_rad(name, low), in_rad(name, high))
             for name, (low, high) in (read_range(text, "FROM:TO") for text in over or ())
-        } or {"zenith": (0.0, zenith)}
+        } or {"zenith": (0.0, math.radians(zenith))}
         curves = singular_loci(opened, locus, region, q=q, output=purpose)
-        data["loci"] = [c.as_dict() | {"away": c.away(found.coordinates)} for c in curves]
+        data["loci"] = [
+            c.as_dict() | {"away_deg": math.degrees(c.away(found.coordinates))} for c in curves
+        ]
         grid = f"over {', '.join(region)}" if over else "of directions"
         count = f"{len(curves)} curve{'' if len(curves) == 1 else 's'}"
         lines.append(f"{count} on this grid {grid}; a grid is not a proof")
         lines += [f"  {c.kind}: {len(c.q)} points, {_place(c, found, region)}" for c in curves]
     if prove:
-        proof = prove_regular(opened, prove, q=q)
+        proof = prove_regular(opened, math.radians(prove), q=q)
         data["proof"] = proof.as_dict()
         lines.append(proof.words)
     return CommandResult(data, lines, next=f"parallel chart {model} --of condition")
@@ -89,8 +93,8 @@ def _place(curve: Locus, pose: Singularity, region: dict[str, tuple[float, float
     """Say where a curve lies: in the region, or among directions."""
     if "zenith" in region:
         return (
-            f"at least {curve.nearest()[1]:.6f} degrees from the zenith and "
-            f"{curve.away(pose.coordinates):.6f} from where this pose points"
+            f"at least {math.degrees(curve.nearest()[1]):.6f} degrees from the zenith and "
+            f"{math.degrees(curve.away(pose.coordinates)):.6f} from where this pose points"
         )
     values = dict(zip(("x", "y", "z"), curve.positions.T, strict=True))
     values |= dict(zip(curve.names, curve.q.T, strict=True))

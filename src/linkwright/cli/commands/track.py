@@ -83,11 +83,14 @@ def command(
     data: dict[str, Any] = {
         "satellite": chosen.orbit.name,
         "rise": chosen.rise.isoformat(timespec="seconds"),
-        "culmination_deg": round(chosen.culmination, 3),
+        "culmination_deg": round(math.degrees(chosen.culmination), 3),
         "duration_s": round(lasts, 3),
         "words": list(found.warnings),
     }
-    rows = [("culmination", f"{chosen.culmination:.2f}°"), ("lasts", f"{lasts:.1f} s")]
+    rows = [
+        ("culmination", f"{math.degrees(chosen.culmination):.2f}°"),
+        ("lasts", f"{lasts:.1f} s"),
+    ]
     verdict = []
     if to:
         driven = _driven(to, chosen, lasts, pace)
@@ -110,7 +113,7 @@ def command(
         run = _followed(
             mount, chosen, lasts, beamwidth, ship, (wind, wind_from), spare, shaped, quiet
         )
-        report = tracking_report(run, beamwidth)
+        report = tracking_report(run, math.radians(beamwidth))
         data |= {"mount": mount, "beamwidth_deg": beamwidth, **report.as_dict()}
         rows += report.rows()
         verdict = [f"licence of stations on vessels {report.verdict}"]
@@ -165,7 +168,7 @@ def _followed(
         chosen,
         beamwidth=math.radians(beamwidth),
         ship=None if ship is None else read_ship(ship),
-        wind=Wind(*wind) if wind[0] else None,
+        wind=Wind(wind[0], math.radians(wind[1])) if wind[0] else None,
         spare=spare,
         aim=None if shaped is None else shaped.aim,
     )
@@ -186,7 +189,7 @@ def _driven(to: str, chosen: Pass, lasts: float, pace: float) -> dict[str, Any]:
     if number is None or not 0 < number < 65536:
         raise InputError(f"{brief(to)} is not HOST:PORT", remedy="such as 127.0.0.1:4533")
     led = drive_rotator(host or "127.0.0.1", number, _Part(chosen, lasts), speed=pace)
-    worst = max(led.errors, default=0.0)
+    worst = math.degrees(max(led.errors, default=0.0))
     return {"rotator": to, "commands": len(led.commands), "error_max_deg": round(worst, 3)}
 
 

@@ -29,13 +29,15 @@ def reach() -> Reproduction:
         fine = reach_of(np.arange(0.0, 30.0, 0.1), far[k], legs[k])
         made.append(Check(f"l = {k:g} r: reach", printed[k], fine.min(), "deg", recomputed=True))
     charted = chart(
-        "mount-3-rotary", {"azimuth": [76.2], "zenith": (0, 120, 25)}, at={"distance": 0.98}
+        "mount-3-rotary",
+        {"azimuth": [math.radians(76.2)], "zenith": (0, math.radians(120), 25)},
+        at={"distance": 0.98},
     )
     made.append(
         Check(
             "l = 3 r: reach of the chart",
             "103.662",
-            float(charted.ends[0, 1]),
+            math.degrees(charted.ends[0, 1]),
             "deg",
             recomputed=True,
         )

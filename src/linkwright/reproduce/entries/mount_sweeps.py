@@ -117,14 +117,14 @@ def truss_two() -> Reproduction:
 
 def singular_curve() -> Reproduction:
     """Return figure 10.13: the directions in which the truss of two members is singular."""
-    loci = singular_loci("mount-truss-2", "type 2", {"zenith": (0.0, 90.0)}, grid=8)
-    apex = min(x.nearest()[1] for x in loci)
-    lines = [Series(x.azimuth, x.zenith, "singular") for x in loci]
+    loci = singular_loci("mount-truss-2", "type 2", {"zenith": (0.0, np.pi / 2)}, grid=8)
+    apex = np.degrees(min(x.nearest()[1] for x in loci))
+    lines = [Series(np.degrees(x.azimuth), np.degrees(x.zenith), "singular") for x in loci]
     turns = np.linspace(78.0, 162.0, 43)
     lines.append(Series(turns, truss_curve(turns), "formula", "x"))
     found = []
     for locus in loci:
-        found += [float(np.degrees(np.arctan2(y, x))) for x, y, _ in locus.at_zenith(90.0)]
+        found += [float(np.degrees(np.arctan2(y, x))) for x, y, _ in locus.at_zenith(np.pi / 2)]
     low, high = sorted(found)[:2]
     return Reproduction(
         [Panel(lines, "phi3a (degs)", "angle from the zenith (degs)", solid=True)],
