@@ -466,7 +466,19 @@ def _orbit(
         key: math.radians(math.fmod(elements[key], 360.0))
         for key in ("inclination", "node", "perigee", "anomaly")
     }
-    orbit = Orbit(name, number, *epoch, **{**elements, **turned}, designator=designator)
+    orbit = Orbit(
+        name,
+        number,
+        *epoch,
+        turned["inclination"],
+        turned["node"],
+        elements["eccentricity"],
+        turned["perigee"],
+        turned["anomaly"],
+        elements["motion"],
+        elements["drag"],
+        designator,
+    )
     if not 0.0 <= orbit.eccentricity < 1.0:
         raise place.error(
             f"the eccentricity{of} is {orbit.eccentricity:g}", "a closed orbit has 0 to below 1"
