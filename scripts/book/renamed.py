@@ -34,7 +34,8 @@ def page() -> str:
     if homes:
         parts.append(_table("Names that are not public any more, and where they are", homes))
     radians = {f"lw.{place}": words for place, words in RADIANS.items()}
-    parts.append(_table("Angles that were in degrees in Python, and are in radians", radians))
+    title = "Angles that were in degrees in Python, and are in radians"
+    parts.append(_table(title, radians, "| of | which |"))
     return "\n".join([*parts, _table("Commands", commands), _table("Options", options)])
 
 
@@ -43,6 +44,6 @@ def _home(place: str) -> str:
     return f"from linkwright.{module} import {name}"
 
 
-def _table(title: str, rows: Mapping[str, str]) -> str:
+def _table(title: str, rows: Mapping[str, str], head: str = "| before | now |") -> str:
     lines = [f"| `{old}` | `{new}` |" for old, new in sorted(rows.items())]
-    return "\n".join([f"## {title}\n", "| before | now |", "|---|---|", *lines, ""])
+    return "\n".join([f"## {title}\n", head, "|---|---|", *lines, ""])

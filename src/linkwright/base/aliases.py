@@ -319,7 +319,7 @@ METHODS: dict[str, str] = {
 
 
 RADIANS: dict[str, str] = {
-    "mounts.Licence": "error, silence; verdict(error); input `error` of its switch",
+    "mounts.Licence": "error, silence; verdict(error); input error of its switch",
     "mounts.Orbit": "inclination, node, perigee, anomaly",
     "mounts.PointingLimits": "sag, wind, attitude; the budget",
     "mounts.Rotator": "speed, acceleration, park, limits; go, position",
@@ -331,8 +331,8 @@ RADIANS: dict[str, str] = {
     "mounts.circle_path": "angle",
     "mounts.drive_rotator": "lowest; commands, positions and errors of what it returns",
     "mounts.orbit_path": "tilt, turn, start, end, spacing; speeds along it",
-    "mounts.track_pass": "the channel `pointing error`",
-    "parallel.chart": "axes and `at`: azimuth, zenith, elevation, roll, pitch, yaw; ends",
+    "mounts.track_pass": "the channel pointing error",
+    "parallel.chart": "axes and at: azimuth, zenith, elevation, roll, pitch, yaw; ends",
     "parallel.prove_regular": "zenith, smallest; region and sizes of the proof",
     "parallel.singular_loci": "zenith of the region; zenith, azimuth, nearest, away, at_zenith",
 }
