@@ -44,7 +44,7 @@ TICKS = int(os.environ.get("LAB_TICKS", "10_000_000"))
 class Wave(Task):
     """Joints that swing about the middle of their range."""
 
-    frequency = parameter(1.0, unit="Hz", low=0, high=5)
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
 
     def init(self, lab: Any) -> bool | None:
         """Take the middle."""

@@ -23,10 +23,10 @@ REACH = 0.025
 class Grasp(Task):
     """Fingers close, press the box with a force, lift it, and hold it there."""
 
-    force = parameter(10.0, unit="N", low=0, high=50, doc="of each finger")
-    height = parameter(0.1, unit="m", low=0, high=0.2, doc="by which the palm rises")
-    closing = parameter(0.5, unit="s", low=0.1, high=5, doc="time in which the fingers close")
-    lifting = parameter(1.0, unit="s", low=0.2, high=10, doc="time in which the palm rises")
+    force = parameter(10.0, unit="N", lower=0, upper=50, doc="of each finger")
+    height = parameter(0.1, unit="m", lower=0, upper=0.2, doc="by which the palm rises")
+    closing = parameter(0.5, unit="s", lower=0.1, upper=5, doc="time in which the fingers close")
+    lifting = parameter(1.0, unit="s", lower=0.2, upper=10, doc="time in which the palm rises")
     native = True
 
     def init(self, lab: Any) -> None:

@@ -16,9 +16,9 @@ from linkwright.lab import Task, channel, clip, cos, floor, parameter, pi, sin
 class Reach(Task):
     """The hand goes out to one point after the other, and comes back to the center."""
 
-    radius = parameter(0.08, unit="m", low=0, high=0.15, doc="how far out the points are")
-    duration = parameter(0.6, unit="s", low=0.2, high=5, doc="of each way, out or back")
-    count = parameter(8, low=1, high=16, doc="points around the center")
+    radius = parameter(0.08, unit="m", lower=0, upper=0.15, doc="how far out the points are")
+    duration = parameter(0.6, unit="s", lower=0.2, upper=5, doc="of each way, out or back")
+    count = parameter(8, lower=1, upper=16, doc="points around the center")
     way = channel("m", doc="distance from the center")
     native = True
 

@@ -19,7 +19,7 @@ class Follow(Task):
     The task `track` that every laboratory has meets a blob with its speed; this is the short form.
     """
 
-    gain = parameter(8.0, unit="1/s", low=0, high=30, doc="part of the way in a second")
+    gain = parameter(8.0, unit="1/s", lower=0, upper=30, doc="part of the way in a second")
     away = channel("m", doc="from the blob")
     native = True
 

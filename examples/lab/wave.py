@@ -16,8 +16,8 @@ from linkwright.lab import Task, cos, parameter, pi, sin
 class Wave(Task):
     """All joints swing together; a yellow sphere goes with the hand."""
 
-    frequency = parameter(1.0, unit="Hz", low=0, high=nextafter(5, 0), doc="below 5")
-    amplitude = parameter(0.1, unit="rad", low=0, high=nextafter(0.4, 0), doc="below 0.4")
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=nextafter(5, 0), doc="below 5")
+    amplitude = parameter(0.1, unit="rad", lower=0, upper=nextafter(0.4, 0), doc="below 0.4")
     native = True
 
     def init(self, lab: Any) -> None:

@@ -189,7 +189,7 @@ def test_forces_balance_a_wrench_within_their_cones() -> None:
     grasp = Grasp(around(4, 0.4, torsion=0.01), center=(0.01, 0.0, 0.02))
     for _ in range(10):
         wrench = rng.normal(size=6) * [1, 1, 1, 0.05, 0.05, 0.05]
-        held = grasp.forces(wrench, least=0.5)
+        held = grasp.forces(wrench, min_force=0.5)
         total = np.zeros(6)
         for row, finger in zip(held, grasp.contacts, strict=True):
             force, moment = row[:3], row[3:]
@@ -201,7 +201,7 @@ def test_forces_balance_a_wrench_within_their_cones() -> None:
             assert np.linalg.norm(moment) <= finger.torsion * normal + 1e-9
         np.testing.assert_allclose(total, -wrench, atol=1e-9)
     with pytest.raises(DomainError, match="cannot hold the wrench"):
-        grasp.forces([0, 0, -100, 0, 0, 0], most=5.0)
+        grasp.forces([0, 0, -100, 0, 0, 0], max_force=5.0)
     with pytest.raises(DomainError, match="no closure"):
         Grasp(around(3, 0.0)).forces([0, 0, -1, 0, 0, 0])
 

@@ -33,8 +33,8 @@ class Hold(Task):
 class Wave(Task):
     """A task that swings all joints."""
 
-    frequency = parameter(1.0, unit="Hz", low=0, high=5)
-    amplitude = parameter(0.1, unit="rad", low=0, high=0.4)
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
+    amplitude = parameter(0.1, unit="rad", lower=0, upper=0.4)
     native = True
     inverse_dynamics = True
 

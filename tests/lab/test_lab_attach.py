@@ -222,7 +222,7 @@ TEXT = """
 from linkwright.lab import Task, parameter, sin
 
 class Bow(Task):
-    speed = parameter(1.0, unit="rad/s", low=0, high=5)
+    speed = parameter(1.0, unit="rad/s", lower=0, upper=5)
 
     def init(self, lab):
         self.start = lab.desired.q.copy()

@@ -41,7 +41,7 @@ TASKS = """
 from linkwright.lab import Task, parameter, sin, state
 
 class Wave(Task):
-    amplitude = parameter(0.3, unit="rad", low=0, high=1)
+    amplitude = parameter(0.3, unit="rad", lower=0, upper=1)
     native = False
     count = state(0.0)
 

@@ -21,7 +21,7 @@ from linkwright.lab import cos, parameter, pi, sin
 
 
 class Wave(lw.lab.Task):
-    frequency = parameter(1.0, unit="Hz", low=0, high=5)
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
     native = True
 
     def init(self, lab):

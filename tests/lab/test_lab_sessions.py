@@ -31,7 +31,7 @@ COUNT = []
 SLEPT = []
 
 class Wave(Task):
-    frequency = parameter(1.0, unit="Hz", low=0, high=5)
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
     phase = state(0.0)
     native = True
 

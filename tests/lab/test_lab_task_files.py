@@ -22,7 +22,7 @@ from linkwright.lab import Task, parameter, pi, sin, state
 
 
 class Wave(Task):
-    frequency = parameter(1.0, unit="Hz", low=0, high=5)
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
     count = state(0)
     native = {native}
 
@@ -87,7 +87,7 @@ def test_a_file_is_imported_apart_with_what_lies_beside_it(tmp_path: Path) -> No
         ("x = 1\n", r"odd.py: it has no task; write a class"),
         (
             "from linkwright.lab import Task, parameter\n\n\nclass A(Task):\n"
-            "    f = parameter(7.0, low=0, high=5)\n",
+            "    f = parameter(7.0, lower=0, upper=5)\n",
             r"odd.py:\d: f of 'a' is 7; it is from 0 to 5",
         ),
         (

@@ -21,7 +21,7 @@ HERE = Path(__file__)
 class Wave(Task):
     """The example of the documentation, without a robot."""
 
-    frequency = parameter(1.0, unit="Hz", low=0, high=5)
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
     native = True
 
     def init(self, lab: Any) -> bool | None:
@@ -40,7 +40,7 @@ class Wave(Task):
 class Busy(Task):
     """Uses every port and kind of number."""
 
-    gain = parameter(2.0, low=0, high=10)
+    gain = parameter(2.0, lower=0, upper=10)
     count = state(0)
     filtered = state([0.5, -0.5])
     error = channel("rad")

@@ -76,7 +76,7 @@ def bouncing(kind: Callable[..., Any], **more: Any) -> Any:
     return kind(
         hopper(), observe=["q", "u", "contact.normal1"], act={"rod": 3.0, "cart.x": 20.0},
         reward="-rod**2 + 0.1*cart.z", done="cart.z < 0.0005", every=20,
-        start={"cart.z": 0.05, "cart.x_dot": 0.4, "rod": 0.1}, max_steps=9, **more,
+        initial={"cart.z": 0.05, "cart.x_dot": 0.4, "rod": 0.1}, max_steps=9, **more,
     )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def test_lanes_do_what_gymnasiums_own_vector_environment_does(mode: str, lanes: 
 def test_gymnasium_finds_nothing_to_say() -> None:
     env = Environment(
         "pendulum", observe=["sin(phi)", "cos(phi)", "phi_dot"], act={"phi": 1.0},
-        reward="-phi**2", step=0.01, start={"phi": (-0.5, 0.5)}, max_steps=50,
+        reward="-phi**2", step=0.01, initial={"phi": (-0.5, 0.5)}, max_steps=50,
     )  # fmt: skip
     with pytest.warns(UserWarning, match="Box observation space"):  # has no bounds, and says so
         env_checker.check_env(env, skip_render_check=True)
@@ -150,7 +150,7 @@ def test_parameters_are_drawn_for_each_lane_and_count_as_if_they_were_set() -> N
     m.defaults(m=1.0, k=4.0)
     envs = VectorEnvironment(
         m, lanes=7, act=["cart"], reward="0", step=0.01, every=10, observe=["cart", "cart_dot"],
-        start={"cart": 1.0}, parameters={"m": (0.5, 2.0), "k": (1.0, 9.0)}, method="rk4",
+        initial={"cart": 1.0}, parameters={"m": (0.5, 2.0), "k": (1.0, 9.0)}, method="rk4",
     )  # fmt: skip
     envs.reset(seed=3)
     for _ in range(4):
@@ -208,7 +208,7 @@ def test_episodes_with_noise_and_memory_are_runs_with_their_seed() -> None:
     start = {"phi": 0.3, "keeper.kept": 7.0}
     env = Environment(
         keeping(), observe=KEPT, act={"phi": 2.0}, reward="0", every=20,
-        start=start, parameters={"keeper.a": (2.0, 3.0)},
+        initial=start, parameters={"keeper.a": (2.0, 3.0)},
     )  # fmt: skip
     places = [s.name for s in env._setting.phases.p]
     seeds, rows = [], []
@@ -230,7 +230,7 @@ def test_episodes_with_noise_and_memory_are_runs_with_their_seed() -> None:
 def test_lanes_that_begin_anew_sample_at_once_and_hear_new_noise(mode: str) -> None:
     envs = VectorEnvironment(
         keeping(), lanes=5, observe=KEPT, act={"phi": 2.0}, reward="0", every=20, max_steps=2,
-        start={"phi": (0.1, 0.5)}, parameters={"keeper.a": (2.0, 3.0)}, autoreset=mode,
+        initial={"phi": (0.1, 0.5)}, parameters={"keeper.a": (2.0, 3.0)}, autoreset=mode,
     )  # fmt: skip
     place = [s.name for s in envs._setting.phases.p].index("keeper.a")
     first, infos = envs.reset(seed=1)
@@ -258,7 +258,7 @@ def test_actions_beyond_their_limits_count_as_the_limits() -> None:
 
 
 def test_lanes_of_a_mask_start_where_options_say() -> None:
-    envs = pendulum(VectorEnvironment, lanes=3, autoreset="disabled", start={"phi": 0.1})
+    envs = pendulum(VectorEnvironment, lanes=3, autoreset="disabled", initial={"phi": 0.1})
     envs.reset(seed=1)
     mask = np.array([False, True, False])
     seen, _ = envs.reset(options={"reset_mask": mask, "start": {"phi": (0.7, 0.7)}})
@@ -268,7 +268,7 @@ def test_lanes_of_a_mask_start_where_options_say() -> None:
 def test_closed_loops_begin_closed() -> None:
     env = Environment(
         "four-bar", observe=["q"], act=["a"], reward="0", step=0.001, every=5,
-        start={"a": (0.2, 0.6)},
+        initial={"a": (0.2, 0.6)},
     )  # fmt: skip
     seen, _ = env.reset(seed=1)
     q = dict(zip(env.observed, seen, strict=True))
@@ -284,7 +284,7 @@ def test_a_lane_that_cannot_go_on_ends_alone() -> None:
     m.force("away", "b**9", at=m.bodies["b"].origin, along="x")
     kind = partial(
         VectorEnvironment, m, lanes=4, act=["b"], reward="0", observe=["b"], step=0.1, every=5,
-        start={"b": (0.0, 4.0)}, autoreset="disabled",
+        initial={"b": (0.0, 4.0)}, autoreset="disabled",
     )  # fmt: skip
     envs = kind()
     envs.reset(seed=1)
@@ -318,8 +318,8 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: pendulum(done="phi >"), "phi >"),
     (lambda: pendulum(every=0), "every"),
     (lambda: pendulum(max_steps=0), "max_steps"),
-    (lambda: pendulum(start={"fi": 1.0}), "'fi'"),
-    (lambda: pendulum(start={"phi": (1.0, -1.0)}), "down to"),
+    (lambda: pendulum(initial={"fi": 1.0}), "'fi'"),
+    (lambda: pendulum(initial={"phi": (1.0, -1.0)}), "down to"),
     (lambda: pendulum(parameters={"mass": 1.0}), "'mass'"),
     (lambda: pendulum(VectorEnvironment, lanes=0), "lanes"),
     (lambda: pendulum(VectorEnvironment, lanes=2, autoreset="never"), "autoreset"),

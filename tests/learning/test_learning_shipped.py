@@ -161,7 +161,7 @@ def test_a_policy_improves_and_runs_as_a_block(example: ModuleType, tmp_path: Pa
     """PPO holds a pendulum up after 12,000 steps; its weights in a file are a `Network`."""
     envs = VectorEnvironment(
         "pendulum", lanes=32, observe=["sin(phi)", "cos(phi) + 1", "phi_dot"], act={"phi": 20.0},
-        reward="1 - cos(phi) - 0.01*phi_dot**2", start={"phi": (2.6, 3.6)}, step=0.01, every=5,
+        reward="1 - cos(phi) - 0.01*phi_dot**2", initial={"phi": (2.6, 3.6)}, step=0.01, every=5,
         done="cos(phi) > -0.5", max_steps=60, autoreset="same step",
     )  # fmt: skip
     found = example.train(envs, seconds=280, steps=12_000, roll=16, say=False)

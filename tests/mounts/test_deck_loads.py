@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.motion import Sines
-from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
+from linkwright.mounts.license import VESSELS, License, TransmitInhibit
 from linkwright.mounts.loads_on_deck import deck_loads
 from linkwright.mounts.ships import Ship, report_ship
 
@@ -105,6 +105,6 @@ def test_a_transmitter_begins_silent_and_an_unknown_error_silences_it() -> None:
     assert VESSELS.verdict(np.radians([0.1, nan]), [1, 0], 0.01).startswith("kept")
 
 
-def test_a_licence_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(lw.InputError, match="licence"):
-        Licence(error=0.06, silence=0.05)
+def test_a_license_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(lw.InputError, match="license"):
+        License(error=0.06, silence=0.05)

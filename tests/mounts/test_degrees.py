@@ -152,7 +152,7 @@ def _parts(hint: Any) -> list[Any]:
         (lambda: lw.mounts.Orbit("A", 1, 1, 0.0, 51.6, 0, 0, 0, 0, 15), "51.6 deg are 0.90059 rad"),
         (lambda: lw.mounts.Orbit("A", 1, 1, 0.0, 0.9, 120, 0, 0, 0, 15), "120 deg are 2.0944 rad"),
         (lambda: lw.mounts.Wind(10.0, 270.0), "270 deg are 4.71239 rad"),
-        (lambda: lw.mounts.Licence(error=0.3, silence=0.5), "0.3 deg are 0.00523599 rad"),
+        (lambda: lw.mounts.License(error=0.3, silence=0.5), "0.3 deg are 0.00523599 rad"),
         (lambda: lw.mounts.Ship(_still(), heading=90.0), "90 deg are 1.5708 rad"),
         (lambda: lw.mounts.PointingLimits(attitude=2.0), "2 deg are 0.0349066 rad"),
         (lambda: circle_path((0, 0, 1), (1, 0, 1), (0, 0, 1), 0.1, 90.0), "90 deg are 1.5708 rad"),

@@ -47,7 +47,7 @@ def test_a_mount_on_a_ship_follows_a_satellite_by_command(
     assert told["verdict"].split(":")[0] == ("kept" if error.max() < 0.2 else "broken")
     table = said(capsys, *WORDS, "--limit", "2", "--wind", "10")
     assert "pointing error, greatest" in table
-    assert "licence of stations on vessels kept" in table
+    assert "license of stations on vessels kept" in table
 
 
 def test_a_rotator_is_led_along_a_pass_by_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,8 +43,8 @@ OLD = {
 STILL = {
     # what a member of a text model is made with: its keys are those arguments
     r"(?:control|elements|drives|motion)\.\w+": OLD,
-    r"motion\.(?:\w+\.)?\w+|Task|mounts\.\w+_path|mounts\.(?:ReportOrbit|StepperMotor)": OLD,
-    r"sampling\.\w+(?:\.\w+)?": {"low", "high", "start"},
+    r"Task|mounts\.\w+_path|mounts\.(?:ReportOrbit|StepperMotor)": {"start"},
+    r"sampling\.Uniform": {"low", "high"},  # its keys in the file of a loop
     # the source of text, numbers or pictures: not a model
     r"load|convert|read_task|mounts\.read_ship|sizing\.read_catalog|shapes\.Mesh|Recording": {
         "source"
@@ -54,8 +54,8 @@ STILL = {
     r"Equations|System|Element|lab\.LabConfig": {"mechanism"},
     # instants and values at a beginning
     r"linear\.step_measures|mounts\.Site\.passes|Lab\.start": {"start"},
-    r"lab\.(?:clip|parameter|Task\.stand_in)|grasp\.Grasp\.forces|parallel\.Counterweight": OLD,
-    r"learning\.\w+": {"start"},
+    r"lab\.Task\.stand_in": {"numbers"},  # how many of each kind
+    r"parallel\.Counterweight": {"most"},
     r"page": {"most"},
     r"Mechanism\.flexible": {"source"},  # a file of modes
 }

@@ -31,6 +31,17 @@ WORDS = {
     r"(?<!there )(?:is|are) no(?= (?!longer|more|less|better|faster|slower|larger|smaller|way|other"
     r"|such|worse|different|one|two|closer|later|sooner|greater|easier|cheaper|shorter|need)"
     r"[\w{])": "is not a",
+    r"licen[c]\w*": "license",
+    r"(?:behavi|col|fav|hon|neighb|lab|hum|rig|vap|arm)our\w*": "-or",
+    r"(?:cent|met|lit|fib|theat|calib)re(?:s|d)?": "-er",
+    r"grey\w*": "gray",
+    r"(?:model|cancel|label|travel|signal|channel|level|total)l(?:ed|ing|ers?)": "one l",
+    r"(?:anal|paral)ysed?": "-yze",
+    r"catalogues?|programmes?|artefacts?|defence|whilst|towards": "catalog, program, while, toward",
+    r"(?:organ|optim|minim|maxim|normal|stabil|linear|discret|real|recogn|initial|visual|synchron"
+    r"|quant|digit|parameter|general|factor|central|custom|summar|local|util|equal|emphas|random"
+    r"|serial|ideal|penal|symbol|character|categor|prior|standard|vector|parallel)is"
+    r"(?:e[sd]?|ing|ations?|ers?)": "-ize",
 }
 """Words, as regular expressions, and what to write instead."""
 
@@ -135,6 +146,8 @@ def test_no_word_of_the_list_is_in_public_text() -> None:
         ("there is no joint of this name", 0),
         ("it is no longer there", 0),
         ("is told of it, and refused", 2),
+        ("the colour of a licence, modelled in metres", 4),
+        ("its analysis is parallel, is real", 0),
         ("a `refused` frame", 0),
         ('give 0, 1, 2 or "tell"', 0),
         ("its order goes by the name", 1),

@@ -33,7 +33,7 @@ LIMIT = 200.0  # s, far more than it takes on a busy machine
 class Nod(Task):
     """Lets one joint go up and down, and draws."""
 
-    frequency = parameter(1.0, unit="Hz", low=0, high=5, doc="of the elbow")
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5, doc="of the elbow")
 
     def init(self, lab: Any) -> None:
         """Begin here."""
@@ -165,7 +165,7 @@ TEXT = """
 from linkwright.lab import Task, parameter, sin
 
 class Bow(Task):
-    speed = parameter(1.0, unit="rad/s", low=0, high=5)
+    speed = parameter(1.0, unit="rad/s", lower=0, upper=5)
 
     def init(self, lab):
         self.start = lab.desired.q.copy()

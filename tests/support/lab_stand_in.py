@@ -16,7 +16,7 @@ from linkwright.lab.tasks import Task, parameter, setting
 class Wave(Task):
     """Something with a parameter and a setting."""
 
-    frequency = parameter(1.0, unit="Hz", low=0, high=5)
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
     file = setting("default.sine")
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.arguments import worded
 from linkwright.base.checks import checked
 from linkwright.base.errors import DomainError, InputError
 from linkwright.base.reprs import brief
@@ -179,7 +180,10 @@ class Grasp(Result):
         return float(ConvexHull(self.wrenches()).volume) if self.closure != "none" else 0.0
 
     # -- forces ------------------------------------------------------------------------------------
-    def forces(self, wrench: ArrayLike, *, least: float = 0.0, most: float = math.inf) -> Array:
+    @worded
+    def forces(
+        self, wrench: ArrayLike, *, min_force: float = 0.0, max_force: float = math.inf
+    ) -> Array:
         """Return finger forces that hold the object against a wrench: rows of f and m, N and N*m.
 
         The largest normal force is as small as can be. Where the wrench cannot be held, there is
@@ -187,8 +191,8 @@ class Grasp(Result):
 
         Args:
             wrench: what acts on the object besides the fingers, force and moment about the center.
-            least: normal force of each finger at least, N.
-            most: normal force of each finger at most, N.
+            min_force: normal force of each finger at least, N.
+            max_force: normal force of each finger at most, N.
 
         >>> fingers = [FingerContact((x, 0, 0), (-x, 0, 0), torsion=0.01) for x in (0.05, -0.05)]
         >>> Grasp(fingers).forces([0, 0, -9.81, 0, 0, 0])[:, 0].round(2)
@@ -212,10 +216,10 @@ class Grasp(Result):
             row = np.zeros(size)
             row[sum(counts[:k]) : sum(counts[: k + 1])] = 1.0
             above += [np.concatenate([row[:-1], [-1.0]]), -row]
-            right += [0.0, -least]
+            right += [0.0, -min_force]
         cost = np.zeros(size)
         cost[-1] = 1.0
-        bounds = [(0, None)] * (size - 1) + [(0, most if math.isfinite(most) else None)]
+        bounds = [(0, None)] * (size - 1) + [(0, max_force if math.isfinite(max_force) else None)]
         found = linprog(cost, A_ub=np.array(above), b_ub=right, A_eq=equal, b_eq=-scaled,
                         bounds=bounds, method="highs")  # fmt: skip
         if found.status != 0:

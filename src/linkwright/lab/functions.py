@@ -14,6 +14,7 @@ import numpy as np
 
 from linkwright import algebra
 from linkwright.algebra import Expr
+from linkwright.base.arguments import worded
 
 pi = float(np.pi)
 
@@ -82,15 +83,16 @@ where = _made("where", np.where, _expr(algebra.where), 3)
 """The second value where the first one holds, else the third."""
 
 
-def clip(value: Any, low: Any, high: Any) -> Any:
+@worded
+def clip(value: Any, lower: Any, upper: Any) -> Any:
     """Return a value within bounds, entry by entry.
 
     Args:
         value: numbers or symbols.
-        low: least.
-        high: greatest.
+        lower: least.
+        upper: greatest.
 
     >>> float(clip(3.0, 0.0, 1.0))
     1.0
     """
-    return minimum(maximum(value, low), high)
+    return minimum(maximum(value, lower), upper)

@@ -5,7 +5,7 @@ tick of the task servo, `change` where its parameters are to be changed, `draw` 
 drawn.
 
     class Wave(Task):
-        frequency = parameter(1.0, unit="Hz", low=0, high=5)
+        frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
         native = True
 
         def init(self, lab):
@@ -30,6 +30,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
+from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, nearest, suggestion
 from linkwright.lab.slot import CHANNELS, MEMORIES, PARAMETERS
 
@@ -157,12 +158,13 @@ class _Channel(_Number):
         self.unit, self.doc = unit, doc
 
 
+@worded
 def parameter(
     default: float,
     *,
     unit: str = "1",
-    low: float = -math.inf,
-    high: float = math.inf,
+    lower: float = -math.inf,
+    upper: float = math.inf,
     doc: str = "",
 ) -> Any:
     """Declare a number of a task that may be changed while it runs.
@@ -170,16 +172,16 @@ def parameter(
     Args:
         default: what it is at first.
         unit: as text.
-        low: least value.
-        high: greatest value.
+        lower: least value.
+        upper: greatest value.
         doc: what it is.
 
     >>> class Wave(Task):
-    ...     frequency = parameter(1.0, unit="Hz", low=0, high=5)
+    ...     frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
     >>> Wave().frequency
     1.0
     """
-    return _Parameter(default, unit, low, high, doc)
+    return _Parameter(default, unit, lower, upper, doc)
 
 
 def state(initial: Any = 0.0) -> Any:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.base.optional import extra
 from linkwright.learning.shipped import asked, shipped
@@ -45,7 +46,7 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
         done: an expression that is true where an episode ends, or a function as `reward`.
         every: steps of integration (base ticks, where something is sampled) from one action to the
             next; 1 by default.
-        start: states at the beginning: a number, or a lower and an upper one to draw from.
+        initial: states at the beginning: a number, or a lower and an upper one to draw from.
         parameters: in the same way, drawn anew for each episode.
         max_steps: after which an episode is truncated; None for no end.
         method: of integration, one with fixed steps for equal steps of learning; "semi-implicit"
@@ -59,7 +60,7 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
     ...     reward="-phi**2 - 0.1*phi_dot**2",
     ...     step=0.01,
     ...     every=5,
-    ...     start={"phi": (-0.1, 0.1)},
+    ...     initial={"phi": (-0.1, 0.1)},
     ... )
     >>> seen, info = env.reset(seed=1)
     >>> seen, reward, ended, truncated, info = env.step(np.array([0.5]))
@@ -69,6 +70,7 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
+    @worded
     def __init__(
         self,
         model: ModelLike,
@@ -78,7 +80,7 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
         reward: str | Score | None = None,
         done: str | Score | None = None,
         every: int | None = None,
-        start: Mapping[str, float | tuple[float, float]] | None = None,
+        initial: Mapping[str, float | tuple[float, float]] | None = None,
         parameters: Mapping[str, float | tuple[float, float]] | None = None,
         max_steps: int | None = None,
         method: str | None = None,
@@ -88,7 +90,7 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
             model,
             {
                 "observe": observe, "act": act, "reward": reward, "done": done, "every": every,
-                "start": start, "parameters": parameters, "max_steps": max_steps,
+                "start": initial, "parameters": parameters, "max_steps": max_steps,
                 "method": method, "step": step,
             },
         )  # fmt: skip
@@ -164,7 +166,7 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
         reward: an expression.
         done: an expression.
         every: steps of integration from one action to the next.
-        start: of states, drawn for each episode.
+        initial: of states, drawn for each episode.
         parameters: drawn for each episode and lane.
         max_steps: after which an episode is truncated.
         method: of integration.
@@ -179,7 +181,7 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
     ...     reward="-phi**2",
     ...     done="abs(phi) > 3",
     ...     step=0.01,
-    ...     start={"phi": (-1.0, 1.0)},
+    ...     initial={"phi": (-1.0, 1.0)},
     ... )
     >>> seen, infos = envs.reset(seed=1)
     >>> seen, reward, ended, truncated, infos = envs.step(np.zeros((6, 1)))
@@ -189,6 +191,7 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
 
     metadata: dict[str, Any]
 
+    @worded
     def __init__(
         self,
         model: ModelLike,
@@ -199,7 +202,7 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
         reward: str | None = None,
         done: str | None = None,
         every: int | None = None,
-        start: Mapping[str, float | tuple[float, float]] | None = None,
+        initial: Mapping[str, float | tuple[float, float]] | None = None,
         parameters: Mapping[str, float | tuple[float, float]] | None = None,
         max_steps: int | None = None,
         method: str | None = None,
@@ -217,7 +220,7 @@ class VectorEnvironment(vector.VectorEnv):  # type: ignore[misc]
             model,
             {
                 "observe": observe, "act": act, "reward": reward, "done": done, "every": every,
-                "start": start, "parameters": parameters, "max_steps": max_steps,
+                "start": initial, "parameters": parameters, "max_steps": max_steps,
                 "method": method, "step": step,
             },
         )  # fmt: skip

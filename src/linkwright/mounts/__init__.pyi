@@ -25,8 +25,8 @@ from linkwright.mounts.keyholes import (
     follow_together as follow_together,
     keyhole_passage as keyhole_passage,
 )
-from linkwright.mounts.licence import (
-    Licence as Licence,
+from linkwright.mounts.license import (
+    License as License,
 )
 from linkwright.mounts.loads_on_deck import deck_loads as deck_loads
 from linkwright.mounts.machines import (

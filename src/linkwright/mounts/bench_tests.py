@@ -80,7 +80,7 @@ class BalanceErrors:
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class BenchTest(Result):
-    """Efforts of a moved actuator, modelled, with what a measurement may be off by.
+    """Efforts of a moved actuator, modeled, with what a measurement may be off by.
 
     Args:
         mount: its name.

@@ -500,10 +500,10 @@ def path_error(
         fine: points of the path that the dish is compared with.
 
     >>> plan = plan_moves(
-    ...     orbit_path(1000, 1000, end=90, spacing=30),
+    ...     orbit_path(1000, 1000, end=math.pi / 2, spacing=0.5),
     ...     lambda d: (math.atan2(d[0], d[1]), math.asin(d[2])),
     ...     [StepperAxis(), StepperAxis()],
-    ...     speed=10,
+    ...     speed=0.17,
     ... )
     >>> def dish(x):
     ...     level = math.cos(x[1])

@@ -44,7 +44,7 @@ from linkwright.mounts.attitude import AttitudeSensors, SensedMotion, attitude
 from linkwright.mounts.gimbals import GimbalPointing, gimbal_start, on_gimbal
 from linkwright.mounts.inverse_pointing import InversePointing, actuator_rates, start_at
 from linkwright.mounts.keyholes import checked_beam
-from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
+from linkwright.mounts.license import VESSELS, License, TransmitInhibit
 from linkwright.mounts.machines import on_site
 from linkwright.mounts.ships import Ship
 from linkwright.mounts.spare_freedoms import plan_spare
@@ -124,7 +124,7 @@ def track_pass(
     ship: Ship | None = None,
     wind: Wind | None = None,
     servo: TrackingServo | None = None,
-    licence: Licence = VESSELS,
+    license: License = VESSELS,  # noqa: A002
     sensors: AttitudeSensors | None = None,
     spare: str = "",
     aim: PathInSky | None = None,
@@ -142,7 +142,7 @@ def track_pass(
         ship: that carries the mount; on the ground by default.
         wind: that blows on the dish.
         servo: of its actuators.
-        licence: that the transmitter keeps.
+        license: that the transmitter keeps.
         sensors: from which the attitude of an unstabilized deck is estimated; known by default.
         spare: what a mount with three or six actuators spends its spare freedoms on, planned over
             the whole pass: "farthest from singular", "stiffest" or "least effort"; by default it
@@ -219,7 +219,7 @@ def track_pass(
     s.connect(measured, torque.q)
     s.connect([m.kinematics().rates[q] for q in m.actuators], cascade.speed)
     s.connect(cascade.acceleration, torque.target_acceleration)
-    transmitter = s.add(TransmitInhibit(licence), rate=servo.rate)
+    transmitter = s.add(TransmitInhibit(license), rate=servo.rate)
     s.connect(_error(m, pass_, ship), transmitter.error)
     if wind is not None:
         s.add(WindLoad(m, wind, pass_.duration, ship=ship))

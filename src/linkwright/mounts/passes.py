@@ -75,7 +75,7 @@ class Pass(Trajectory):
     >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
     >>> first = Site(-0.76, 3.01, 20).passes(orbit, days=1)[0]
     >>> f"{first.rise:%H:%M:%S}", round(first.duration, 3), round(first.culmination, 3)
-    ('01:02:45', 365.802, 0.497)
+    ('01:02:43', 367.198, 0.503)
     """
 
     orbit: Orbit

@@ -175,7 +175,7 @@ def drive_rotator(
     ...     RotatorPort(rotator, port=0) as port,
     ... ):
     ...     led = drive_rotator("127.0.0.1", port.port, Rise(), speed=100)
-    >>> np.degrees(led.commands)[:, 1].round(9).tolist()
+    >>> [round(math.degrees(elevation), 9) for _, elevation in led.commands]
     [5.0, 5.5, 6.0, 6.5, 7.0]
     """
     for what, value in (("every", every), ("speed", speed)):

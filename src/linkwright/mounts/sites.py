@@ -155,7 +155,7 @@ class Site:
         >>> orbit = Orbit("A", 1, 61000, 0.0, 0.9, 0.0, 0.001, 0.0, 0.0, 15.5)
         >>> look = Site(-0.76, 3.01, 20).look(orbit, [0.0, 60.0])
         >>> np.degrees(look.elevation).round(2)
-        array([-56.75, -58.7 ])
+        array([-56.79, -58.73])
         """
         if isinstance(seconds, datetime | str):
             seconds = orbit.since_epoch(seconds)

@@ -68,7 +68,7 @@ def sun_path(
 
     >>> noon = sun_path(Site(-0.76, 3.01), "2026-12-21T00:00", 3600.0)
     >>> noon(1800.0).round(3)
-    array([-0.01 ,  0.343,  0.939])
+    array([-0.008,  0.344,  0.939])
     """
     if not 0 < duration <= 400 * DAY:
         raise InputError(f"a path of the Sun over {duration:g} s", remedy="give up to 400 days")

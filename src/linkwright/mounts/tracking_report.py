@@ -1,4 +1,4 @@
-"""How well a mount has followed a pass: pointing error, loss, and whether the licence was kept."""
+"""How well a mount has followed a pass: pointing error, loss, and whether the license was kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwright.base.results import Result
-from linkwright.mounts.licence import VESSELS, Licence
+from linkwright.mounts.license import VESSELS, License
 
 if TYPE_CHECKING:
     from linkwright.simulation.run import Run
@@ -30,7 +30,7 @@ class TrackingReport(Result):
     loss_max_db: float
     beyond_half_beam_s: float
     cuts: int  # how often the transmitter was silenced
-    verdict: str  # on the licence
+    verdict: str  # on the license
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
@@ -48,7 +48,11 @@ class TrackingReport(Result):
         ]
 
 
-def tracking_report(run: Run, beamwidth: float, licence: Licence = VESSELS) -> TrackingReport:
+def tracking_report(
+    run: Run,
+    beamwidth: float,
+    license: License = VESSELS,  # noqa: A002
+) -> TrackingReport:
     """Return how well the mount of a System of `track_pass` has followed its pass.
 
     Units: `beamwidth` in rad.
@@ -62,7 +66,7 @@ def tracking_report(run: Run, beamwidth: float, licence: Licence = VESSELS) -> T
         loss_max_db=round(float(run["pointing loss"].max()), 4),
         beyond_half_beam_s=round(float((error > beamwidth / 2).mean() * run.times[-1]), 3),
         cuts=round(float(run.final["transmitter.cuts"])),
-        verdict=licence.verdict(error, on, period),
+        verdict=license.verdict(error, on, period),
     )
 
 

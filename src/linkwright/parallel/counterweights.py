@@ -42,7 +42,7 @@ class Counterweight:
 
     Args:
         bodies: their names.
-        along: from the body's origin towards the weight, in the body's axes.
+        along: from the body's origin toward the weight, in the body's axes.
         across: a second direction, where the angle may be chosen: then the weight lies anywhere in
             the plane of both.
         most: greatest moment, kg*m.
@@ -76,7 +76,7 @@ class Counterbalance(Result):
 
     Args:
         moments: of each weight, kg*m, on each of its bodies.
-        angles: from `along` towards `across`, rad; 0 where the angle is fixed.
+        angles: from `along` toward `across`, rad; 0 where the angle is fixed.
         before: greatest effort of an actuator without the weights, N*m or N.
         peak: greatest effort with them.
         efforts: of the actuators with them, by pose.

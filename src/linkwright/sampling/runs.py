@@ -62,7 +62,7 @@ def random_runs(
     loop: Loop,
     distribution: Distribution,
     gain: ArrayLike,
-    start: ArrayLike,
+    initial: ArrayLike,
     *,
     until: Amount = 2.0,
     streams: int = 50,
@@ -74,7 +74,7 @@ def random_runs(
         loop: that runs.
         distribution: of its intervals.
         gain: K of u = K x.
-        start: the state of the plant at the first sample.
+        initial: the state of the plant at the first sample.
         until: end, s; each stream goes on to the sample after it.
         streams: how many.
         seed: of all that is random.
@@ -87,7 +87,7 @@ def random_runs(
     """
     k = loop.gain_of(gain)
     end = amount(until, "the end", "s")
-    first = np.asarray(start, dtype=float).ravel()
+    first = np.asarray(initial, dtype=float).ravel()
     if first.shape != (len(loop.a),) or not np.isfinite(first).all():
         raise InputError(
             f"a start of {first.size} numbers does not fit {len(loop.a)} states",

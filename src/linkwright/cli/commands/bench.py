@@ -1,4 +1,4 @@
-"""``linkwright mount bench``: an experiment with a mount at rest, modelled with its errors."""
+"""``linkwright mount bench``: an experiment with a mount at rest, modeled with its errors."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def command(
     force: Force = False,
     quiet: bool = False,
 ) -> CommandResult:
-    """Follow a satellite with a mount: pointing error, loss, and whether a licence was kept.
+    """Follow a satellite with a mount: pointing error, loss, and whether a license was kept.
 
     \b
     Examples:
@@ -116,7 +116,7 @@ def command(
         report = tracking_report(run, math.radians(beamwidth))
         data |= {"mount": mount, "beamwidth_deg": beamwidth, **report.as_dict()}
         rows += report.rows()
-        verdict = [f"licence of stations on vessels {report.verdict}"]
+        verdict = [f"license of stations on vessels {report.verdict}"]
         if out is not None:
             run.save(out, replace=force)
     title = f"{data['satellite']} from {data['rise']} by {to or mount}"

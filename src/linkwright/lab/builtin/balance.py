@@ -94,12 +94,12 @@ class StandingBalance(WholeBody):
     """Keeps the mass center above the feet, or takes it elsewhere; height below 0 is a squat."""
 
     name = "balance"
-    x = parameter(0.0, unit="m", low=-1, high=1, doc="of the mass center from its start")
-    y = parameter(0.0, unit="m", low=-1, high=1, doc="of the mass center from its start")
-    height = parameter(0.0, unit="m", low=-1, high=1, doc="of the mass center from its start")
-    kp = parameter(100.0, unit="1/s^2", low=1, high=1e4, doc="acceleration for an error")
+    x = parameter(0.0, unit="m", lower=-1, upper=1, doc="of the mass center from its start")
+    y = parameter(0.0, unit="m", lower=-1, upper=1, doc="of the mass center from its start")
+    height = parameter(0.0, unit="m", lower=-1, upper=1, doc="of the mass center from its start")
+    kp = parameter(100.0, unit="1/s^2", lower=1, upper=1e4, doc="acceleration for an error")
     quickness = parameter(
-        10.0, unit="1/s", low=0.1, high=100, doc="with which goals are approached"
+        10.0, unit="1/s", lower=0.1, upper=100, doc="with which goals are approached"
     )
     away = state((0.0, 0.0, 0.0))
     speed = state((0.0, 0.0, 0.0))

@@ -31,7 +31,7 @@ class GoToCart(Task):
 
     name = "goto-cart"
     native = True
-    duration = parameter(1.0, unit="s", low=0.02, high=1000, doc="of the motion")
+    duration = parameter(1.0, unit="s", lower=0.02, upper=1000, doc="of the motion")
     targets = setting(None, doc="goals by end-effector: x, y, z, a quaternion or a matrix too")
     end_effector = setting("", doc="which one moves by x, y, z; the first one by default")
     x = setting(None, doc="of the goal, m; where it is by default")
@@ -157,8 +157,8 @@ class BlobTracking(Task):
 
     name = "track"
     native = True
-    approach = parameter(1.0, unit="s", low=0.05, high=60, doc="time to come to the blob")
-    horizon = parameter(0.15, unit="s", low=0.02, high=2, doc="how far ahead it looks")
+    approach = parameter(1.0, unit="s", lower=0.05, upper=60, doc="time to come to the blob")
+    horizon = parameter(0.15, unit="s", lower=0.02, upper=2, doc="how far ahead it looks")
     blob = setting("", doc="which one; the first one by default")
     end_effector = setting("", doc="which one; the first one by default")
 

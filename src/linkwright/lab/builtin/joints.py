@@ -58,7 +58,9 @@ class GoTo(Task):
 
     name = "goto"
     native = True
-    speed = parameter(0.5, unit="rad/s", low=0.001, high=20, doc="of the joint that goes farthest")
+    speed = parameter(
+        0.5, unit="rad/s", lower=0.001, upper=20, doc="of the joint that goes farthest"
+    )
     target = setting(None, doc="a posture: positions in order, or some by joint")
     uff = setting(None, doc="feedforward command there: in order, or some by joint")
     inverse_dynamics = setting(False, doc="whether inverse dynamics adds torques on the way")
@@ -126,8 +128,8 @@ def goto_task(config: LabConfig) -> type[GoTo]:
             parts[name] = parameter(
                 default,
                 unit=config.units[joint.name][0],
-                low=joint.lower,
-                high=joint.upper,
+                lower=joint.lower,
+                upper=joint.upper,
                 doc=f"{joint.name} goes to",
             )
     if 2 * len(goals) <= space:
@@ -144,7 +146,9 @@ class JointStep(Task):
     name = "step"
     native = True
     size = parameter(0.1, unit="rad", doc="of the step")
-    duration = parameter(1.0, unit="s", low=0, doc="until the task is done; 0: until it is frozen")
+    duration = parameter(
+        1.0, unit="s", lower=0, doc="until the task is done; 0: until it is frozen"
+    )
     joint = setting("", doc="the joint; the first one where it is not named")
     origin = state(0.0)
 

@@ -95,7 +95,7 @@ class RecordedMotion(Task):
     """
 
     name = "trajectory"
-    tolerance = parameter(0.0, unit="rad", low=0, doc="largest error before it aborts; 0: any")
+    tolerance = parameter(0.0, unit="rad", lower=0, doc="largest error before it aborts; 0: any")
     file = setting("", doc="a recording among the preferences, or a path")
     feedforward = setting("online", doc=f"commands: {', '.join(FEEDFORWARDS)}")
 

@@ -96,7 +96,7 @@ class Excite(_Waves):
     """
 
     name = "excite"
-    repeats = parameter(1.0, low=0, doc="periods until it is done; 0: until it is frozen")
+    repeats = parameter(1.0, lower=0, doc="periods until it is done; 0: until it is frozen")
     period = setting(10.0, doc="of the motion, s")
     harmonics = setting(5, doc="of each joint")
     trials = setting(10, doc="motions that are compared")

@@ -1,4 +1,4 @@
-"""Mounts 6 and 9: what motors of the built mounts hold, modelled and measured."""
+"""Mounts 6 and 9: what motors of the built mounts hold, modeled and measured."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ def sine() -> Reproduction:
 class SinusoidTask(Task):
     """The sinusoidal task of section 5.4: all joints about the middle of their ranges."""
 
-    frequency = parameter(1.0, unit="Hz", low=0, high=5)
-    amplitude = parameter(0.1, unit="rad", low=0, high=0.4)
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
+    amplitude = parameter(0.1, unit="rad", lower=0, upper=0.4)
     name = "sinusoid"
     native = True
 

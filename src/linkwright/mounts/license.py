@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class Licence:
+class License:
     """What a station may do.
 
     Args:
@@ -42,16 +42,16 @@ class Licence:
 
     def __post_init__(self) -> None:
         for name, angle in (("error", self.error), ("silence", self.silence)):
-            checked_angle(angle, f"the {name} of a licence", least=0.0, most=math.radians(15))
+            checked_angle(angle, f"the {name} of a license", least=0.0, most=math.radians(15))
         if not (0 < self.error <= self.silence and self.within >= 0):
             raise InputError(
-                f"a licence of {self.error} rad, silent beyond {self.silence} rad within "
+                f"a license of {self.error} rad, silent beyond {self.silence} rad within "
                 f"{self.within} s",
                 remedy="let 0 < error <= silence, and within be 0 or more",
             )
 
     def verdict(self, error: ArrayLike, transmits: ArrayLike, period: float) -> str:
-        """Return in words whether a run kept the licence.
+        """Return in words whether a run kept the license.
 
         Args:
             error: pointing error at each sample, rad.
@@ -79,8 +79,8 @@ class Licence:
         return f"kept: {told}"
 
 
-VESSELS = Licence()
-"""The licence of stations on vessels."""
+VESSELS = License()
+"""The license of stations on vessels."""
 
 
 def _degrees(angle: float) -> str:
@@ -100,10 +100,10 @@ class TransmitInhibit(Block):
     silences it as one that is too great does.
 
     Its input `error` is in rad. Outputs: `transmits`, 1 or 0; `cuts`, how often it was silenced;
-    `late`, s that it transmitted for longer than the licence allows.
+    `late`, s that it transmitted for longer than the license allows.
 
     Args:
-        licence: that is kept.
+        license: that is kept.
         ticks: by which the monitor of the error is late, whole ticks.
         name: of the block.
 
@@ -115,14 +115,18 @@ class TransmitInhibit(Block):
     """It counts instants."""
 
     def __init__(
-        self, licence: Licence = VESSELS, *, ticks: int = 0, name: str = "transmitter"
+        self,
+        license: License = VESSELS,  # noqa: A002
+        *,
+        ticks: int = 0,
+        name: str = "transmitter",
     ) -> None:
         super().__init__(name, doc="silences a transmitter while the dish is off")
         error = self.input("error", unit="rad")
-        low = self.parameter("resume", licence.error, unit="rad", sign="positive")
-        high = self.parameter("silence", licence.silence, unit="rad", lower=0.0)
+        low = self.parameter("resume", license.error, unit="rad", sign="positive")
+        high = self.parameter("silence", license.silence, unit="rad", lower=0.0)
         self.require(low <= high)
-        within = self.parameter("within", licence.within, unit="s", lower=0.0)
+        within = self.parameter("within", license.within, unit="s", lower=0.0)
         seen = self.delay(error, ticks, math.pi, name="seen") if ticks else error
         before = self.discrete_state("on")
         # kept on only by an error that is small: one that is not a number silences it
