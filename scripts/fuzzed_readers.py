@@ -262,7 +262,7 @@ end
 WAVE = """from linkwright.lab import Task, parameter, sin
 
 class Wave(Task):
-    frequency = parameter(1.0, unit="Hz", low=0, high=5)
+    frequency = parameter(1.0, unit="Hz", lower=0, upper=5)
     native = True
 
     def run(self, t, state, desired):

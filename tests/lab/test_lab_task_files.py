@@ -171,7 +171,7 @@ def test_parameters_that_do_not_fit_and_tasks_that_vanish_are_told(file: Path) -
     lab.start("wave", frequency=4.0)
     lab.run(11)
     text = file.read_text()
-    write(file, text.replace("high=5", "high=3"), 2)
+    write(file, text.replace("upper=5", "upper=3"), 2)
     lab.shelf.watch.look()
     assert "frequency of 'wave' is 4 at present; it is from 0 to 3 Hz" in lab.shelf.mistakes[0]
     write(file, text.replace("Wave", "Other"), 3)

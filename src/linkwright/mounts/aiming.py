@@ -114,7 +114,7 @@ class Aiming:
     def park(self) -> tuple[float, float]:
         """Azimuth and elevation where it parks, rad: the zenith, or where it looks at first."""
         if self.reaches((0.0, 0.0, 1.0)):
-            return 0.0, 90.0
+            return 0.0, math.pi / 2
         azimuth, elevation = angles(self._closing.values_of(self._closing.start[None])[0][:3])
         return math.radians(azimuth), math.radians(elevation)
 
