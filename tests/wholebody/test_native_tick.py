@@ -13,8 +13,11 @@ import linkwright as lw
 from linkwright.base.errors import Error
 from linkwright.wholebody import Controller, FlatContact, center_of_mass, daqp_door
 from tests.seeds import seeds
+from tests.support.late import Late
 from tests.support.python_tick import PythonTick
 from tests.wholebody.test_wholebody_controller import FEET, STANCE, dog, somewhere, standing
+
+proxsuite = Late("proxsuite")
 
 Array = NDArray[np.float64]
 
@@ -47,6 +50,24 @@ def test_native_code_gives_what_its_text_gives_in_python(seed: int) -> None:
     native = body._own().results(np.concatenate([q, u]), 0.0)
     assert native == pytest.approx(found, rel=1e-6, abs=1e-6)
     assert len(python.programs) >= python.levels
+
+
+@pytest.mark.parametrize("seed", seeds(8, daily=2))
+def test_programs_have_the_solutions_of_another_solver(seed: int) -> None:
+    """Those of a tick, by proxsuite: an augmented Lagrangian; DAQP is an active-set method."""
+    python = PythonTick(asked(seed), *somewhere(seed))
+    python.run()
+    for H, f, rows, upper, lower, _, x, flag in python.programs:
+        if flag != 1 or np.linalg.cond(H) > 1e9:
+            continue
+        qp = proxsuite.proxqp.dense.QP(len(f), 0, len(rows))
+        qp.settings.eps_abs, qp.settings.max_iter = 1e-10, 100_000
+        qp.init(H, f, None, None, rows, np.maximum(lower, -1e20), np.minimum(upper, 1e20))
+        qp.solve()
+        other = qp.results.x
+        ours, theirs = (0.5 * y @ H @ y + f @ y for y in (x, other))
+        assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-6)
+        assert np.max(np.concatenate([rows @ x - upper, lower - rows @ x])) < 1e-6
 
 
 def stand(body: Controller, until: float, **options: Any) -> Any:
