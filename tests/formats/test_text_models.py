@@ -748,6 +748,8 @@ def test_outputs_of_a_kind_and_the_run() -> None:
     assert [o.name for o in m.outputs] == ["b", "b_dot_dot"]
     assert m.timing == Timing(2, 0.5, 1)
     assert describe(m).run == tables.RunTable(until=2, step=0.5)
+    plain = read_model(BODY + "[run]\nuntil = 2\n").timing
+    assert plain == Timing(2, 2e-4, 10)  # the steps of a run that nobody says anything about
     for wrong in ("name = 'x'\n", "all = 'speeds'\nunit = 'm'\n", "all = 'masses'\n"):
         assert complaint(BODY + "[[output]]\n" + wrong).line in (8, 9)
     error = complaint(BODY + "[run]\nuntil = 2\nstep = 3\n")

@@ -238,12 +238,13 @@ def output_all(m: Mechanism, *kinds: str) -> None:
 
 
 @builder
-def set_timing(m: Mechanism, until: float, *, step: float, every: int = 1) -> None:
+def set_timing(m: Mechanism, until: float, *, step: float | None = None, every: int = 1) -> None:
     """Say how long a run is, and in which steps, by default.
 
     Args:
         until: end time, s.
-        step: of a method with fixed steps, s.
+        step: of a method with fixed steps, s; a ten-thousandth of the run, of which every tenth
+            is recorded, by default.
         every: steps from one record to the next.
 
     >>> from linkwright.mechanism import Mechanism
@@ -252,6 +253,8 @@ def set_timing(m: Mechanism, until: float, *, step: float, every: int = 1) -> No
     >>> m.timing
     Timing(until=2, step=0.025, every=2)
     """
+    if step is None:
+        step, every = until / 10_000, max(every, 10)
     if not 0 < step <= until or every < 1:
         raise MechanismError(f"a run of {until} s cannot go in steps of {step} s")
     m.timing = Timing(until, step, every)

@@ -515,7 +515,10 @@ class RunTable(Record):
     """Settings of a run, with their defaults."""
 
     until: Annotated[Number, Field(description="its end, s")]
-    step: Annotated[Number, Field(description="of a method with fixed steps, s")]
+    step: Annotated[
+        Number | None,
+        Field(description="of a method with fixed steps, s; else a ten-thousandth of the run"),
+    ] = None
     every: Annotated[StrictInt, Field(description="steps from one record to the next", ge=1)] = 1
 
 
