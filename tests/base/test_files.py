@@ -27,6 +27,7 @@ from linkwright.recording.files import FORMATS
 from linkwright.recording.plots import figure, save_figure
 
 MADE = Recording([0, 0.5, 1.0], [Channel("x", "m")], [[0], [1], [4]])
+_PAGE = ["page", "pendulum", "--until", "0.1"]
 WRITERS: dict[str, Callable[[Path], object]] = {
     "a.toml": lambda path: write_text(path, "format = 1", replace=True),
     "a.bin": lambda path: write_bytes(path, b"123", replace=True),
@@ -41,7 +42,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
         path, ErdFile((ErdChannel("x"),), np.zeros((2, 1), np.float32), 0.5)
     ),
     "show.tex": lambda path: main(["model", "describe", "pendulum", "--latex", str(path)]),
-    "page.html": lambda path: main(["page", "pendulum", "--until", "0.1", "-o", str(path)]),
+    "page.html": lambda path: main([*_PAGE, "-o", str(path), "--force"]),
     "robot.urdf": lambda path: main(["model", "convert", "puma560", str(path), "--force"]),
     "new.toml": lambda path: main(["model", "new", "arm", "--out", str(path), "--force"]),
 }

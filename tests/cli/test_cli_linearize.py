@@ -62,3 +62,13 @@ def test_a_point_that_is_no_equilibrium_is_told(
 ) -> None:
     assert main(["analyze", "linearize", *arguments]) == 0
     assert ("not an equilibrium" in capsys.readouterr().out) == told
+
+
+def test_matrices_of_second_order_come_with_units(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyze", "linearize", "double-pendulum", "--second-order", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    names = {*told["coordinates"], *told["speeds"], *told["inputs"]}
+    assert set(told["units"]) == names
+    assert {told["units"][q] for q in told["coordinates"]} <= {"m", "rad"}
+    for rate, q in zip(told["speeds"], told["coordinates"], strict=True):
+        assert told["units"][rate] == f"{told['units'][q]}/s"

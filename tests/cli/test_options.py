@@ -75,6 +75,33 @@ def test_what_is_shared_is_called_alike() -> None:
         assert ("--json" in short) or ("--quiet" not in short), path
 
 
+def test_a_file_is_replaced_with_force_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command with --out has --force, and without it leaves a file as it was."""
+    monkeypatch.chdir(tmp_path)
+    Path("plan.toml").write_text(PLAN)
+    Path("go.toml").write_text(GO)
+    writers = [p for p in COMMANDS if {"--out"} <= {long(o) for o in options(p)}]
+    assert len(writers) > 20
+    assert [p for p in writers if "--force" not in {long(o) for o in options(p)}] == []
+    wrong = []
+    for path in writers:
+        words = [*OTHERS.get(path, EXAMPLES.get(path, ()))]
+        if "-o" in words:
+            del words[words.index("-o") : words.index("-o") + 2]
+        ending = ENDINGS.get(path, ".png")
+        there = Path(f"there{ending}")
+        there.write_text("mine")
+        status = main([*path.split(), *words, "-o", str(there)])
+        said = capsys.readouterr().err
+        named = any(x in said for x in ("exists already", "there already", "is a file"))
+        if status != 2 or not (named or path in READ_FIRST) or there.read_text() != "mine":
+            wrong.append(f"{path}: {status} {said}")
+        there.unlink()
+    assert wrong == [], "\n".join(wrong)
+
+
 @pytest.mark.parametrize("path", OLD_OPTIONS)
 def test_old_options_are_those_of_today_with_a_warning(
     path: str, capsys: pytest.CaptureFixture[str]
@@ -85,6 +112,36 @@ def test_old_options_are_those_of_today_with_a_warning(
         assert new in known or not new.startswith("-")
         main([*path.split(), old, "--help"])
         assert f"`{old}` of `linkwright {path}` is now `{new}`" in capsys.readouterr().err
+
+
+OTHERS = {
+    "mount track": ("mount-alt-az", str(MOUNTS / "stations.json"), "--satellite", "25544",
+                    "--site", str(MOUNTS / "site.toml")),
+    "cell tune": ("nowhere.sock", "axis"),
+    "analyze linearize": ("pendulum", "--second-order"),
+    "tools recover": ("results.txt",),
+    "tools systolic": ("assemble", "program.sys"),
+}  # fmt: skip
+"""What stands behind commands that have no example of JSON."""
+READ_FIRST = ("codegen", "tools recover", "tools systolic")
+"""What looks at its input, or at the kind of its target, before it looks whether that is there."""
+ENDINGS = {
+    "model new": ".toml",
+    "simulate": ".csv",
+    "sweep": ".csv",
+    "page": ".html",
+    "analyze linearize": ".npz",
+    "analyze drives": ".csv",
+    "mount passes": ".csv",
+    "mount track": ".csv",
+    "mount compare": ".html",
+    "mount deck": ".html",
+    "analyze require": ".html",
+    "analyze size": ".html",
+    "mount strength": ".svg",
+    "tools reproduce": "",
+}
+"""What the file that --out names ends in."""
 
 
 # -- JSON ------------------------------------------------------------------------------------------

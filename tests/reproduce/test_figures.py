@@ -155,7 +155,7 @@ def test_the_command_lists_makes_and_writes(
         (["nothing-alike-at-all-xyz"], "`linkwright tools reproduce` lists them"),
         (["--all", "server-a4-cost"], "leave the names out"),
         (["-o", "out"], "name a figure, or give --all"),
-        (["server-a4-cost", "-o", __file__], "this is a file; name a folder"),
+        (["server-a4-cost", "--force", "-o", __file__], "this is a file; name a folder"),
     ],
 )
 def test_what_cannot_be_made_is_told_in_one_line(

@@ -18,8 +18,9 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from linkwright.base.errors import Error
+from linkwright.base.files import file_exists
 from linkwright.base.results import plain
-from linkwright.cli.options import option
+from linkwright.cli.options import Force, option
 from linkwright.cli.terminal import echo
 
 __all__ = ["CommandResult", "TextTable", "labeled", "shown"]
@@ -54,12 +55,16 @@ class CommandResult:
 def shown(command: Callable[..., CommandResult]) -> Callable[..., None]:
     """Return a command that prints its result, with the options ``--json`` and ``--quiet``.
 
-    One with an argument `quiet` gets whether its result is all that is to be printed.
+    One with an argument `quiet` gets whether its result is all that is to be printed. The target of
+    ``--out`` is replaced with ``--force`` only: a command that does not check it is not begun.
     """
     given = signature(command, eval_str=True)
+    guarded = "out" in given.parameters and "force" not in given.parameters
 
     @wraps(command)
     def run(*, as_json: bool = False, quiet: bool = False, **arguments: Any) -> None:
+        if guarded and not arguments.pop("force", False) and _holds_something(arguments["out"]):
+            raise file_exists(arguments["out"])
         if "quiet" in given.parameters:
             arguments["quiet"] = quiet or as_json
         result = command(**arguments)
@@ -75,13 +80,25 @@ def shown(command: Callable[..., CommandResult]) -> Callable[..., None]:
         for name, annotation in (
             ("as_json", Annotated[bool, option("--json")]),
             ("quiet", Annotated[bool, option("--quiet")]),
+            ("force", Force),
         )
+        if name != "force" or guarded
     ]
     vars(run)["__signature__"] = given.replace(
         parameters=[*own, *more], return_annotation=Parameter.empty
     )
     run.__annotations__ = {}
     return run
+
+
+def _holds_something(target: Path | None) -> bool:
+    """Whether writing there would replace a file, or put more into a folder that is in use."""
+    try:
+        return target is not None and (
+            target.is_file() or (target.is_dir() and any(target.iterdir()))
+        )
+    except (OSError, ValueError):
+        return False  # the command says what is wrong with it
 
 
 def _print(result: CommandResult, *, as_json: bool, quiet: bool) -> None:

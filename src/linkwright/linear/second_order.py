@@ -21,7 +21,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,7 @@ class SecondOrderModel(Result):
         drift: R of the same.
         load: f, zero in an equilibrium.
         point: value of every coordinate and speed at the operating point.
+        units: of coordinates, speeds and inputs, by name.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("oscillator")
@@ -82,6 +83,7 @@ class SecondOrderModel(Result):
     drift: Array
     load: Array
     point: dict[str, float]
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def speeds_are_rates(self) -> bool:
@@ -95,6 +97,7 @@ class SecondOrderModel(Result):
             **{k: m.tolist() for k, m in self._matrices().items()},
             **named,
             "point": self.point,
+            "units": dict(self.units),
         }
 
     def _matrices(self) -> dict[str, Array]:
@@ -158,7 +161,15 @@ def second_order(
             remedy="give the mechanism alone, or take its A, B, C and D",
         )
     linear = linearize(model, at, parameters=parameters, time=time)
-    return _from(linear, _mass(model, linear, parameters, time))
+    found = _from(linear, _mass(model, linear, parameters, time))
+    known = mechanism_of(model).units
+    units = {n: known[n] for n in (*found.coordinates, *found.speeds, *found.inputs) if n in known}
+    if found.speeds_are_rates:
+        units |= {
+            rate: "1/s" if known[q] == "1" else f"{known[q]}/s"
+            for rate, q in zip(found.speeds, found.coordinates, strict=True)
+        }
+    return replace(found, units=units)
 
 
 def _mass(

@@ -89,6 +89,8 @@ def command(
         raise InputError(f"{robot!r} names no task", remedy="give a task (.toml)", code="R115")
     files = {"listing of motion": list_motion, "listing of dynamics": list_dynamics}
     files["history"] = history
+    files["report"] = out
+    files["recording"] = recording
     for target in files.values():
         if target is not None and target.exists() and not force:
             raise file_exists(target)
@@ -135,7 +137,7 @@ def command(
     return CommandResult(
         data,
         _text(need, cases),
-        files={"recording": recording, "report": out, **files},
+        files=files,
         next=f"analyze size {robot} {path}",
         code=1 if need.excesses else 0,
     )
