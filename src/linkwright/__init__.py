@@ -25,5 +25,6 @@ fill(  # what lower rooms ask of higher ones
     rerun_laboratory="linkwright.lab.reruns:run_again",
     save_result="linkwright.recording.results:save",
     show="linkwright.studio.display:show",
+    video="linkwright.studio.display:video",
     write_model="linkwright.formats.text.files:write_model",
 )

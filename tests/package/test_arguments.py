@@ -209,7 +209,7 @@ RIGHT: dict[str, Any] = {
     "coordinate": "rod", "path": "pendulum", "zero": "rod_dot", "derivative": "0", "value": "rod",
     "motion": "t", "unit": "m",
 }  # fmt: skip
-SHOWS = {"show", "page"}  # they open windows, or write a page of several megabytes
+SHOWS = {"show", "page", "video"}  # they open windows, or write a file of several megabytes
 
 
 def _public() -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -10,6 +10,7 @@ from linkwright.base.errors import Error
 EXTRAS = {
     "plot": "pictures, tables of pandas, recordings in Parquet and MCAP",
     "studio": "the studio: motion, sliders and a scope in the browser",
+    "video": "videos of motions, as their pages show them",
     "lab": "history in consoles, robots that walk in a laboratory",
     "cell": "cells that serve arms over a network",
     "mounts": "satellites and the sky over antenna mounts",

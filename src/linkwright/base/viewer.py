@@ -92,6 +92,50 @@ class Shown:
         """
         return page(path, self, *others, title=title, roots=roots, scene=scene, live=live, **more)
 
+    def video(
+        self,
+        path: str | os.PathLike[str],
+        *others: Any,
+        size: tuple[int, int] = (1280, 720),
+        rate: float = 30.0,
+        speed: float = 1.0,
+        azimuth: float | None = None,
+        elevation: float | None = None,
+        dark: bool = False,
+        roots: Sequence[str | os.PathLike[str]] = (),
+        scene: Any = None,
+    ) -> int:
+        """Write a video of the motion as its page shows it, and return the number of frames.
+
+        Args:
+            path: of the file: .mp4, .webm, .gif or .webp.
+            others: shown with it, as ghosts.
+            size: width and height, pixels.
+            rate: frames in a second, Hz.
+            speed: seconds of the motion in a second of the video.
+            azimuth: where the camera stands, rad; by default where the page has it.
+            elevation: how far up it stands, rad.
+            dark: the dark looks.
+            roots: folders in which meshes may lie.
+            scene: file with shapes for the bodies and things around them, or a shipped one's
+            name.
+        """
+        from linkwright.base.hooks import video as write_video
+
+        frames: int = write_video(
+            path,
+            (self, *others),
+            size=size,
+            rate=rate,
+            speed=speed,
+            azimuth=azimuth,
+            elevation=elevation,
+            dark=dark,
+            roots=roots,
+            scene=scene,
+        )
+        return frames
+
 
 def show(
     *things: Any,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.base.errors import Error, InputError
+from linkwright.base.files import path_of
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
 from linkwright.pages.page import MOST_BYTES, page_text, write_page
@@ -211,6 +212,28 @@ def page(
     may_become(Path(path), names)
     motions = [motion_of(thing, roots, scene) for thing in things]
     return write_page(path, motions, title=title, most=most)
+
+
+def video(
+    path: str | os.PathLike[str],
+    things: Sequence[Any],
+    *,
+    size: tuple[int, int],
+    rate: float,
+    speed: float,
+    azimuth: float | None,
+    elevation: float | None,
+    dark: bool,
+    roots: Roots = (),
+    scene: SceneFileLike | None = None,
+) -> int:
+    """Write a video; see `linkwright.base.viewer.Shown.video`."""
+    from linkwright.studio.video import VideoLook, check_target, write_video
+
+    turned, raised = (None if a is None else float(np.degrees(a)) for a in (azimuth, elevation))
+    look = VideoLook(size, rate, speed, (turned, raised, 1.0), dark)
+    check_target(path_of(path), look)
+    return write_video(path, [motion_of(thing, roots, scene) for thing in things], look)[0]
 
 
 def text_of_page(things: Sequence[Any], *, title: str = "", most: int = MOST_BYTES) -> str:

@@ -39,6 +39,7 @@ COMMANDS: dict[str, str] = {
     "sweep": "linkwright.cli.commands.sweep",
     "plot": "linkwright.cli.commands.plot",
     "page": "linkwright.cli.commands.page",
+    "video": "linkwright.cli.commands.video",
     "studio": "linkwright.cli.commands.studio",
     "codegen": "linkwright.cli.commands.codegen",
     "analyze linearize": "linkwright.cli.commands.linearize",

@@ -1,5 +1,6 @@
 // The camera: where it stands, how it gets elsewhere, and what pointers do to it.
 const ANGLE = 0.66, WIDE = 1.2, FOOT = 56; // rad from the lower to the upper edge; least width of the height; pixels for buttons below
+const foot = () => (document.body.classList.contains("bare") ? 0 : FOOT); // a picture or a video has no buttons
 function setViews(s) {
   const { front, side } = s.data.scene.view;
   const angles = { corner: [s.first.azimuth === -72 ? -55 : s.first.azimuth, 20], front: [front, 4], side: [side, 4], top: [Math.min(front, side), 89] };
@@ -38,7 +39,7 @@ function directions(v) {
 }
 // The tangent of half the angle from the lower to the upper edge: more where the picture is narrow or low.
 function halfAngle(canvas) {
-  const tall = canvas.clientHeight || 1, room = Math.max(0.5 * tall, tall - FOOT), aspect = (canvas.clientWidth || 1) / room;
+  const tall = canvas.clientHeight || 1, room = Math.max(0.5 * tall, tall - foot()), aspect = (canvas.clientWidth || 1) / room;
   return (Math.tan(ANGLE / 2) * Math.max(1, WIDE / aspect) * tall) / room;
 }
 function camera(s) {
@@ -46,7 +47,7 @@ function camera(s) {
   const center = s.home ? plus(v.center, minus(placeOf(s, s.follow), s.home)) : v.center, eye = plus(center, away, v.distance);
   const near = Math.max(0.02 * v.distance, 1e-6), far = 60 * Math.max(v.distance, s.size), angle = 2 * Math.atan(halfAngle(canvas));
   const lens = perspective(angle, aspect, near, far);
-  lens[9] = -Math.min(0.4, FOOT / (canvas.clientHeight || 1)); // the middle of the picture is above the buttons
+  lens[9] = -Math.min(0.4, foot() / (canvas.clientHeight || 1)); // the middle of the picture is above the buttons
   return { eye, focus: center, camera: times(lens, looking(eye, center, up)), span: 1.5 * Math.max(s.size, 0.3 * v.distance), away, up, angle };
 }
 // Bring all of the model into the picture, seen from where the camera stands.
@@ -57,7 +58,7 @@ function fit(s) {
     points.push([0, 1, 2].map((r) => d.model[r] * p[0] + d.model[4 + r] * p[1] + d.model[8 + r] * p[2] + d.model[12 + r]));
   }
   if (!points.length) return;
-  const tall = canvas.clientHeight || 1, room = Math.max(0.5 * tall, tall - FOOT), limit = 0.85 * halfAngle(canvas) * (room / tall), wide = (limit * canvas.clientWidth) / room;
+  const tall = canvas.clientHeight || 1, room = Math.max(0.5 * tall, tall - foot()), limit = 0.85 * halfAngle(canvas) * (room / tall), wide = (limit * canvas.clientWidth) / room;
   let center = [0, 1, 2].map((i) => (Math.min(...points.map((p) => p[i])) + Math.max(...points.map((p) => p[i]))) / 2), distance = 0;
   for (let round = 0; round < 12; round++) {
     const seen = points.map((p) => { const q = minus(p, center); return [dot(q, right), dot(q, top), dot(q, away)]; });
