@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from linkwright.algebra.units import Amount
 from linkwright.base.arguments import worded
 from linkwright.base.errors import Error, suggestion
+from linkwright.base.optional import extra
 from linkwright.base.results import Result
 from linkwright.mechanism import ModelLike
 from linkwright.recording.in_units import in_units
+from linkwright.recording.plots import styled
 from linkwright.recording.recording import Recording
 from linkwright.simulation.batches import Given
 from linkwright.simulation.described import own_times
@@ -23,6 +26,9 @@ from linkwright.simulation.sensitivity import SensitiveRun
 from linkwright.simulation.settings import RunSettings, settings_of
 from linkwright.system import System, system_of
 from linkwright.system.phases import Phases
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 _ROUNDS = 60
@@ -41,6 +47,9 @@ class Fit(Result):
         residual: root of the mean square of what is left, of each channel.
         covariance: of the values.
         rounds: how many runs it took.
+        times: of the samples, s, from the start on.
+        recorded: what was met, by channel, in the units of the model.
+        fitted: what the model gives there.
     """
 
     values: dict[str, float]
@@ -49,6 +58,10 @@ class Fit(Result):
     residual: dict[str, float]
     covariance: Array = field(repr=False)
     rounds: int
+    times: Array = field(repr=False)
+    recorded: dict[str, Array] = field(repr=False)
+    fitted: dict[str, Array] = field(repr=False)
+    _units = (("times", "s"),)
 
     def __repr__(self) -> str:
         told = ", ".join(
@@ -63,6 +76,26 @@ class Fit(Result):
             numbers = (value, self.deviations[name], *self.intervals[name])
             rows.append((name, *(f"{x:.6g}" for x in numbers)))
         return rows
+
+    def plot(self) -> Figure:
+        """Return what was recorded and what is fitted, and below what is left, of each channel."""
+        made = extra("matplotlib.figure", "plot")
+        with styled():
+            size = (3.6 * len(self.recorded) + 1.0, 4.6)
+            drawing: Figure = made.Figure(figsize=size, layout="constrained")
+            panels = drawing.subplots(
+                2, len(self.recorded), sharex=True, squeeze=False, height_ratios=(3, 1)
+            )
+            for (above, below), name in zip(panels.T, self.recorded, strict=True):
+                seen, fitted = self.recorded[name], self.fitted[name]
+                above.plot(self.times, seen, ".", markersize=3, label="recorded")
+                above.plot(self.times, fitted, linewidth=1.0, label="fitted")
+                below.plot(self.times, seen - fitted, ".", markersize=3)
+                above.set_title(name)
+                below.set_xlabel("t (s)")
+            panels[0, 0].legend()
+            panels[1, 0].set_ylabel("recorded - fitted")
+        return drawing
 
 
 @worded
@@ -162,7 +195,8 @@ def fit(
             break
         else:
             damping *= 10
-    return _fitted(to, wanted, at, left, slopes, weights, rounds)
+    found = dict(zip(wanted, seen.T, strict=True))
+    return _fitted(to, found, at, left, slopes, weights, rounds, times)
 
 
 def _met(
@@ -214,14 +248,17 @@ def _between(system: System, grid: Array, samples: Array, times: Array) -> Array
 
 def _fitted(
     parameters: Sequence[str],
-    wanted: Sequence[str],
+    recorded: dict[str, Array],
     at: Array,
     left: Array,
     slopes: Array,
     weights: Array,
     rounds: int,
+    times: Array,
 ) -> Fit:
     from scipy.stats import t as student
+
+    wanted = list(recorded)
 
     normal = slopes.T @ slopes
     free = max(left.size - len(at), 1)
@@ -245,6 +282,9 @@ def _fitted(
         dict(zip(wanted, map(float, np.sqrt((rows**2).mean(axis=0))), strict=True)),
         np.asarray(covariance, dtype=float),
         rounds,
+        times,
+        recorded,
+        {n: seen + row for (n, seen), row in zip(recorded.items(), rows.T, strict=True)},
     )
 
 
