@@ -139,7 +139,7 @@ def test_random_loops_with_jumps_have_the_same_derivatives_back_as_forth(seed: i
 @pytest.mark.parametrize("step", [1e-2, 1.7e-3])
 def test_many_runs_with_jumps_go_back_each_by_its_own(step: float) -> None:
     heights, g = [1.0, 0.2, 0.4], [9.81, 3.0, 6.0]
-    given = {"parameters": {"ball.g": g}, "initial": {"ball.h": heights}, "step": step}
+    given: Any = {"parameters": {"ball.g": g}, "initial": {"ball.h": heights}, "step": step}
     to = ["ball.g", "ball.e", "ball.h"]
     found = both(ball(), 0.9, ["ball.h", "ball.v"], to, **given)
     assert found.jacobian.shape == (3, 2, 3)

@@ -211,9 +211,10 @@ def test_a_fit_finds_what_a_noisy_recording_was_made_with() -> None:
     np.testing.assert_allclose(clean.recorded["phi"], run["phi"])
     np.testing.assert_allclose(clean.fitted["phi"], run["phi"], atol=1e-6)
     above, below = (panel.lines for panel in clean.plot().axes[:: len(clean.recorded)])
-    np.testing.assert_allclose(above[0].get_xdata(), run.times, atol=1e-12)
+    drawn: Any = above[0].get_xdata()
+    np.testing.assert_allclose(drawn, run.times, atol=1e-12)
     left = clean.recorded["phi"] - clean.fitted["phi"]
-    assert any(np.array_equal(line.get_ydata(), left) for line in below)
+    assert any(np.array_equal(np.asarray(line.get_ydata()), left) for line in below)
     seen = run.recording
     rng = np.random.default_rng(3)
     noise, found = 0.01, []
