@@ -10,6 +10,8 @@ prints the tables of `docs/smallest-programs.md`.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -93,6 +95,11 @@ def _rows(shipped: Shipped) -> list[Row]:
     told = ", ".join(f"{k} {_counts(p)}" for k, p in reversed(programs.items()))
     limit = bar.add + bar.mul if met else -1
     rows = [Row(f"{name}: adds and multiplies", c.add + mul, "ops", bar=limit, note=told)]
+    both = ratio(shipped)
+    if both is not None:
+        rows.append(
+            Row(f"{name}: part of what is published", both[0] / both[1], note=bar.published)
+        )
     stages = {k: _stages(p) for k, p in programs.items()}
     for what, prepare in (("in a batch", _in_a_batch), ("alone", _alone)):
         ready = {k: prepare(*stage) for k, stage in stages.items()}
@@ -144,6 +151,33 @@ def _alone(kernel: kernels.Kernel, constants: Array) -> tuple[Callable[[], objec
             call(*arrays)
 
     return calls, CALLS
+
+
+def ratio(shipped: Shipped) -> tuple[int, int] | None:
+    """Return the operations of the program that ships and the published ones, where they compare.
+
+    Adds and multiplies, and calls where what was published has them among the multiplies.
+    """
+    bar = BARS[shipped.path.stem]
+    published = re.search(r"(\d+) / (\d+)", bar.published)
+    if published is None:
+        return None
+    counts = json.loads(shipped.path.read_text(encoding="utf-8"))["counts"]
+    ours = counts["add"] + counts["mul"] + (counts["call"] if "with calls" in bar.published else 0)
+    return ours, int(published[1]) + int(published[2])
+
+
+def ratios_markdown() -> str:
+    """Return the table of the README."""
+    lines = ["| model | ours | published | by | ratio |", "|---|---|---|---|---|"]
+    for shipped in sorted(SHIPPED, key=lambda s: s.path.stem):
+        both = ratio(shipped)
+        if both is None:
+            continue
+        by = re.split(r"[,\d]", BARS[shipped.path.stem].published)[0].strip()
+        name = f"`{shipped.model}`" + (" inverse" if shipped.kernel == "inverse" else "")
+        lines.append(f"| {name} | {both[0]} | {both[1]} | {by} | {both[0] / both[1]:.2f} |")
+    return "\n".join(lines) + "\n"
 
 
 def markdown() -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from linkwright.base.aliases import KEYWORDS, METHODS, NAMES, RADIANS
+from linkwright.base.aliases import DROPPED, KEYWORDS, METHODS, NAMES, RADIANS
 from linkwright.cli.commands import ALIASES, OLD_OPTIONS
 
-_HEAD = """\
+_HEAD = f"""\
 # What was renamed
 
-Old names work in this release, and warn with the new one; the next release drops them.
+Old names work in this release, and warn with the new one; release {DROPPED} drops them.
 """
 
 

@@ -96,7 +96,7 @@ def test_an_old_name_warns_and_does_what_the_new_one_does(
         told = capsys.readouterr()
         assert told.out == shown_help(*new.split())
         assert told.err == (
-            f"warning: `linkwright {old}` is now `linkwright {new}`; the next release drops the "
+            f"warning: `linkwright {old}` is now `linkwright {new}`; release 0.2.0 drops the "
             "old name\n"
         )
     assert new in commands.COMMANDS

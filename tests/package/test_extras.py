@@ -117,7 +117,7 @@ def test_a_missing_package_is_one_line_with_the_command(
     )
 
 
-def _minimize() -> object:
+def _solver() -> object:
     from linkwright.wholebody.daqp_door import python_solver
 
     return python_solver()
@@ -135,7 +135,7 @@ DOORS: dict[str, Callable[[Path], object]] = {
     "viser": lambda folder: lw.show("pendulum"),
     "sympy": lambda folder: lw.to_sympy(lw.symbol("x")),
     "control": lambda folder: lw.linearize("double-pendulum").to_control(),
-    "daqp": lambda folder: _minimize(),
+    "daqp": lambda folder: _solver(),
     "gymnasium": lambda folder: _environment(),
     "distributed": lambda folder: lw.sweep(
         "pendulum", 0.1, parameters={"L": [1.0]}, cluster="tcp://127.0.0.1:1"

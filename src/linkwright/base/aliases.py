@@ -1,7 +1,8 @@
 """Old public names and keywords, and what they are called now: one table.
 
 `base.lazy` reads it where a room is asked for a name that it does not have. An old name works for
-one release and warns, once, with the new one. The page *What was renamed* is made from this table.
+one release and warns, once, with the new one and the release that drops the old one. The page *What
+was renamed* is made from this table.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
+
+DROPPED = "0.2.0"
+"""The release without these names, and without those of commands and extras."""
 
 NAMES: dict[str, str] = {
     "BaseParameters": "equations.base_parameters:BaseParameters",
@@ -362,7 +366,7 @@ def renamed(package: str, name: str) -> Any:
     if place != f"linkwright.{old}":  # else it is a module, imported by its name
         warnings.warn(
             f"linkwright.{old} is now {'the module ' * (not last)}{place}; "
-            "the next release drops the old name",
+            f"release {DROPPED} drops the old name",
             DeprecationWarning,
             stacklevel=3,
         )
@@ -383,7 +387,7 @@ def renamed_keywords(
         return None
     for old in new.keys() & given.keys():
         warnings.warn(
-            f"{old}= of {own} is now {new[old]}=; the next release drops the old name",
+            f"{old}= of {own} is now {new[old]}=; release {DROPPED} drops the old name",
             DeprecationWarning,
             stacklevel=4,
         )
@@ -403,7 +407,7 @@ def renamed_method(kind: type, name: str) -> str:
     if new:
         warnings.warn(
             f"{kind.__name__}.{name} is now {kind.__name__}.{new}; "
-            "the next release drops the old name",
+            f"release {DROPPED} drops the old name",
             DeprecationWarning,
             stacklevel=3,
         )

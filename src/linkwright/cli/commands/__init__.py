@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from linkwright.base.aliases import DROPPED
 from linkwright.base.lazy import named
 
 __all__ = ["ALIASES", "COMMANDS", "GROUPS", "OLD_OPTIONS", "SHORTCUTS", "load", "renamed"]
@@ -184,7 +185,7 @@ def renamed(words: list[str]) -> tuple[list[str], list[str]]:
     if new is not None and not member and old not in COMMANDS:
         words = [*new.split(), *words[1:]]
         warnings.append(
-            f"`linkwright {old}` is now `linkwright {new}`; the next release drops the old name"
+            f"`linkwright {old}` is now `linkwright {new}`; release {DROPPED} drops the old name"
         )
     size = 2 if words and words[0] in GROUPS else 1
     path = " ".join(words[:size])

@@ -40,7 +40,7 @@ def command(
 
     \b
     Examples:
-      linkwright analyze linearize whipple --at heading.u=5
+      linkwright analyze linearize whipple --set v=5
       linkwright analyze linearize double-pendulum --second-order -o small.npz
     """
     from linkwright.linear.linearization import linearize
