@@ -204,6 +204,71 @@ def test_a_body_is_pulled_to_the_pointer_and_let_go(tmp_path: Path) -> None:
     assert not wrong
 
 
+def test_a_click_pushes_a_body_and_leaves_no_force(tmp_path: Path) -> None:
+    """Its momentum is what the force gave it, on a slider without gravity."""
+    m = Mechanism("puck")
+    puck = m.body("puck", translate="xyz", mass=2.0)
+    assert puck.name == "puck"
+    with shown(live_model(m), tmp_path) as (page, wrong):
+        found = page.evaluate("""() => { const s = studio, l = s.live; play(s, false); l.reset();
+            const node = +Object.keys(l.told.hands)[0], r = s.renderer.pick;
+            s.renderer.pick = () => node;
+            const view = document.getElementById("view"), told = { button: 0, pointerId: 1,
+                pointerType: "mouse", clientX: 300, clientY: 300, bubbles: true };
+            view.setPointerCapture = () => {};
+            for (const kind of ["pointerdown", "pointerup"])
+                view.dispatchEvent(new PointerEvent(kind, told));
+            play(s, false);
+            s.renderer.pick = r;
+            const said = parseFloat(document.getElementById("chip").textContent.split("with ")[1]);
+            for (let k = 0; k < 20; k++) l.advance();
+            const u = ["puck.u", "puck.v", "puck.w"].map((n) =>
+                l.f[l.at("x") + l.told.states.indexOf(n)]);
+            const left = l.told.hands[node].map((k) => l.f[l.at("w") + k]);
+            return [said, Math.hypot(...u), left, u, camera(s).away, l.told.rows]; }""")
+    force, speed, left, u, away, rows = found
+    assert left == [0, 0, 0]
+    assert speed == pytest.approx(force * 0.1 / 2.0, rel=0.01)
+    np.testing.assert_allclose(np.array(rows) @ u / speed, -np.array(away), atol=1e-9)
+    assert not wrong
+
+
+def test_events_are_marked_in_the_graphs(tmp_path: Path) -> None:
+    m = Mechanism("faller")
+    m.body("ball", translate="z", mass=1.0)
+    m.gravity()
+    s, watch = lw.System(m, name="faller"), Block("watch")
+    watch.event("passed", m.coordinates["ball"] + 1, direction=-1)
+    s.add(watch)
+    with shown(live_model(s), tmp_path, graphs=["ball"]) as (page, wrong):
+        found = page.evaluate("""() => { const s = studio, l = s.live; play(s, false); l.reset();
+            const words = [], draw = CanvasRenderingContext2D.prototype.fillText;
+            while (l.sample < 60) l.advance();
+            refreshLive(s);
+            CanvasRenderingContext2D.prototype.fillText = function (t, x) { words.push([t, x]); };
+            s.plots.draw(); CanvasRenderingContext2D.prototype.fillText = draw;
+            return [words.filter(([t]) => t === "passed"), l.happened]; }""")
+    assert len(found[0]) == 1
+    assert found[1][0]["time"] == pytest.approx((2 / 9.81) ** 0.5, abs=1e-6)
+    assert not wrong
+
+
+def test_the_page_films_itself(tmp_path: Path) -> None:
+    with shown(live_model("pendulum"), tmp_path, graphs=["phi"]) as (page, wrong):
+        button = page.get_by_role("button", name="record a video")
+        button.click()
+        assert button.get_attribute("aria-pressed") == "true"
+        with page.expect_download() as begun:
+            page.evaluate("""async () => { window.spared = false;
+                for (let k = 0; k < 8; k++) { stepLive(studio, 2); render(studio);
+                    await new Promise((done) => requestAnimationFrame(done)); } }""")
+            button.click()
+        file = begun.value
+        assert file.path().stat().st_size > 500
+    assert file.suggested_filename in ("run.mp4", "run.webm")
+    assert not wrong
+
+
 def test_a_run_begins_again_from_its_start(tmp_path: Path) -> None:
     run = lw.simulate("pendulum", 0.5, parameters={"L": 1.4}, initial={"phi": 0.3})
     target = tmp_path / "again.html"

@@ -93,10 +93,12 @@ function setPointer(s) {
   };
   canvas.onpointerup = canvas.onpointercancel = (e) => {
     touches.delete(e.pointerId);
-    if (s.hold) release(s);
-    if (moved < (e.pointerType === "touch" ? 12 : 4) && !touches.size && e.button === 0 && e.type === "pointerup") {
+    const click = moved < (e.pointerType === "touch" ? 12 : 4) && !touches.size && e.button === 0 && e.type === "pointerup", held = s.hold;
+    if (held) release(s);
+    if (click) {
       const box = canvas.getBoundingClientRect(), k = canvas.width / box.width;
       select(s, s.renderer.pick(camera(s), draws(s), (e.clientX - box.left) * k, (e.clientY - box.top) * k));
+      if (held) push(s, held);
     }
   };
   canvas.oncontextmenu = (e) => e.preventDefault();

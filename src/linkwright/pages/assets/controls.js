@@ -81,7 +81,8 @@ function setControls(s, block) {
   });
   const again = make("button", { id: "reset", title: "Reset: to the start, with the values of now (Backspace)", ariaLabel: "reset", textContent: "Reset", onclick: () => resetLive(s) });
   KEYS.splice(KEYS.findIndex(([key]) => key === "L"), 1, ["Backspace", "reset: to the start, with the values of now"]);
-  $("loop").hidden = true; $("first").after(again);
+  const film = make("button", { id: "film", title: "Video of the scene, from now to the next press", ariaLabel: "record a video", ariaPressed: "false", textContent: "Video" });
+  $("loop").hidden = true; $("first").after(again); again.after(film); setFilm(s, film);
   home.append(refused);
   s.controls = new Controls(home, s);
   home.append(refused);

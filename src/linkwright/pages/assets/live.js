@@ -1,5 +1,5 @@
 // A run in the page: the module of the model, its memory, and the last minute of what it did.
-const KEPT = 60, SPARE = 2.4e7, CALL = 4000n, PATIENCE = 20; // s of samples, bytes of saved states, steps of a call, ms of a frame
+const KEPT = 60, SPARE = 2.4e7, CALL = 4000n, PATIENCE = 20, PUSHED = 0.1; // s of samples, bytes of saved states, steps of a call, ms of a frame, s of a push on the wall
 const DONE = 1, MORE = 2, LOGGED = 7;
 const STOPPED = { 5: "no finite value", 6: "ended by", 8: "no step keeps the error below the tolerance", 9: "the constraints come near a singular configuration, where these equations end", 10: "an event happens without end:", 11: "too many steps" };
 
@@ -146,6 +146,12 @@ class LiveRun {
     if (this.sample % this.between === 0) this.save();
     return true;
   }
+  // A force on a body, in the axes of the picture, at three inputs.
+  force(at, f) {
+    const rows = this.told.rows;
+    at.forEach((place, c) => { this.f[this.at("w") + place] = rows[0][c] * f[0] + rows[1][c] * f[1] + rows[2][c] * f[2]; });
+    this.setWhole("slope_known", 0); this.setWhole("events_known", 0);
+  }
   time() { return this.whole("start") * this.told.tick + this.f[this.at("s")]; }
   lost() { const y = this.at("y"); return "of " + this.told.states.filter((_, k) => !Number.isFinite(this.f[y + k])).join(", "); }
   log() {
@@ -198,6 +204,7 @@ function refreshLive(s) {
   const live = s.live, source = s.plots.source;
   live.show(s.takes[0]);
   s.from = live.begin; s.to = live.head;
+  source.events = live.happened;
   source.span = [s.from, s.to]; source.memo.clear(); source.ranges = null;
   const last = source.layout.last || 10, w = source.layout.window;
   if (!w || w.rolling) source.layout.window = Object.assign([Math.max(s.from, s.to - last * s.data.live.speed), Math.max(s.to, s.from + live.dt)], { rolling: true });
@@ -241,14 +248,12 @@ function grab(s, e) {
   if (!(node in live.told.hands)) return false;
   branch(s);
   s.hold = { node, at: live.told.hands[node], start: centerOf(s, node), to: null, last: null, x: e.clientX, y: e.clientY };
-  const mass = s.nodes[node].mass || 1, w = 2 * Math.PI * 1.2 / s.data.live.speed, [r0, r1, r2] = live.told.rows;
+  const mass = s.nodes[node].mass || 1, w = 2 * Math.PI * 1.2 / s.data.live.speed;
   live.pull = () => {
     const h = s.hold, now = centerOf(s, node), v = h.last ? minus(now, h.last).map((x) => x / live.dt) : [0, 0, 0];
     h.last = now;
     const f = h.to ? minus(h.to, now).map((x, j) => mass * (w * w * x - 1.2 * w * v[j])) : [0, 0, 0];
-    h.force = f;
-    h.at.forEach((place, c) => { live.f[live.at("w") + place] = r0[c] * f[0] + r1[c] * f[1] + r2[c] * f[2]; });
-    live.setWhole("slope_known", 0); live.setWhole("events_known", 0);
+    h.force = f; live.force(h.at, f);
   };
   if (!s.playing) play(s, true);
   return true;
@@ -259,10 +264,29 @@ function drag(s, e) {
 }
 function release(s) {
   const live = s.live, h = s.hold;
-  s.hold = null; live.pull = null;
-  for (const place of h.at) live.f[live.at("w") + place] = 0;
-  live.setWhole("slope_known", 0); live.setWhole("events_known", 0); live.save();
+  s.hold = null; live.pull = null; live.force(h.at, [0, 0, 0]); live.save();
   select(s, s.selected);
+}
+// A click pushes a body away from the viewer, for a tenth of a second on the wall.
+function push(s, { node, at }) {
+  const live = s.live, span = PUSHED * s.data.live.speed, mass = s.nodes[node].mass || 1, size = (mass * 0.35 * s.size * 2 * Math.PI * 1.2) / s.data.live.speed / span;
+  const f = camera(s).away.map((x) => -size * x);
+  let left = Math.max(1, Math.round(span / live.dt));
+  live.pull = () => { live.force(at, left > 0 ? f : [0, 0, 0]); if (left-- <= 0) { live.pull = null; live.save(); } };
+  $("chip").hidden = false; $("chip").textContent = `${s.nodes[node].name} pushed with ${size.toPrecision(3)} N`;
+}
+// A video of the scene, while the button is on, in a file that the browser saves.
+function setFilm(s, button) {
+  let film = null;
+  button.hidden = !s.data.scene || typeof MediaRecorder === "undefined" || !$("view").captureStream;
+  button.onclick = () => {
+    if (film) return film.stop();
+    const parts = [], kind = ["video/mp4;codecs=avc1.42E01E", "video/webm"].find((k) => MediaRecorder.isTypeSupported(k));
+    film = new MediaRecorder($("view").captureStream(30), kind ? { mimeType: kind, videoBitsPerSecond: 8e6 } : {});
+    film.ondataavailable = (e) => { if (e.data.size) parts.push(e.data); };
+    film.onstop = () => { const type = film.mimeType; film = null; button.ariaPressed = "false"; download(new Blob(parts, { type }), type.includes("mp4") ? "run.mp4" : "run.webm"); };
+    film.start(); button.ariaPressed = "true"; s.dirty = true;
+  };
 }
 // The mass center of a node at the head of the run.
 function centerOf(s, node) {

@@ -45,6 +45,9 @@ function paintTime(g, box, theme, window, lines, cursors, bare) {
     }
     g.setLineDash([]);
   });
+  const seen = (cursors.events || []).filter((e) => e.time >= window[0] && e.time <= window[1]);
+  for (const e of seen) upright(g, X(e.time), box, tone.soft, [2, 3]);
+  if (seen.length && seen.length < 12) { g.save(); g.fillStyle = tone.soft; g.font = "10px system-ui, sans-serif"; g.textBaseline = "top"; for (const e of seen) { g.textAlign = X(e.time) > box[2] - 80 ? "right" : "left"; g.fillText(e.name.split(".").pop(), X(e.time) + (g.textAlign === "left" ? 3 : -3), box[1] + 2); } g.restore(); }
   upright(g, X(cursors.time), box, tone.accent, []);
   if (cursors.mark !== null && cursors.mark !== undefined) upright(g, X(cursors.mark), box, tone.mark, [4, 3]);
 }

@@ -236,7 +236,7 @@ class Scope {
     return made;
   }
   draw() {
-    const { source, theme } = this, { mark } = this.layout, cursors = { time: source.time, mark };
+    const { source, theme } = this, { mark } = this.layout, cursors = { time: source.time, mark, events: source.events };
     for (const graph of this.graphs) {
       this.caption(graph);
       const ready = cleared(graph.canvas);
