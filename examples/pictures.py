@@ -378,7 +378,7 @@ def _counts(axes: Any) -> None:
     for k, value in enumerate(rows.values()):
         axes.text(value + 40, k, f"{value:,}", va="center", fontsize=9)
     axes.set_title("Equations of motion of the Stanford arm: additions and multiplications", x=0.3)
-    axes.set(xlim=(0, 3400))
+    axes.set_parameters(xlim=(0, 3400))
     axes.tick_params(left=False, bottom=False, labelbottom=False)
     axes.spines[:].set_visible(False)
 

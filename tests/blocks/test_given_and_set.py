@@ -138,7 +138,7 @@ def test_a_number_that_is_set_or_swept_is_the_number_that_is_given(name: str, k:
         block = given.members["block"].block
         numbers = {f"block.{n}": block.parameters[n].value for n in names}
         later = plain.copy()
-        later.set(numbers)
+        later.set_parameters(numbers)
         wanted = Computed(block, parameters(given)).found
         same = Computed(own, parameters(later)).found
         np.testing.assert_allclose(same, wanted, rtol=1e-12, err_msg=argument)
@@ -180,7 +180,7 @@ def test_a_number_of_a_part_is_the_same_given_set_or_swept_or_refused(name: str)
             continue
         for value in (1.1 * old, 0.9 * old, *WRONG):
             later = plain.copy()
-            later.set({f"block.{label}": value})
+            later.set_parameters({f"block.{label}": value})
             try:
                 given = chained(name, replace(made, **{item.name: value}))
             except lw.Error:
@@ -204,7 +204,7 @@ def test_the_voltage_of_a_bus_is_the_same_given_or_set() -> None:
         block = drives.DCBus(given, 0.1, 2e-3, chopper_resistance=3.0)
         s = lw.System(name="s")
         s.add(block, name="block")
-        s.set({"block.source": later})
+        s.set_parameters({"block.source": later})
         found.append(Computed(block, parameters(s)).found)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
 
@@ -279,7 +279,7 @@ def test_what_makes_no_sense_is_refused_by_every_door(given: dict[str, float]) -
     values = {f"lag.{n}": v for n, v in given.items()}
     begun = Session(lagging(gain=3.0, start=1.0).phases(), 1.0)
     later = lagging()
-    later.set(values)
+    later.set_parameters(values)
     rows = {n: [parameters(lagging())[n], v] for n, v in values.items()}
     for door in (
         lambda: lagging(**given),
@@ -312,7 +312,7 @@ def test_the_belief_of_a_law_is_its_wrist_as_that_is_set() -> None:
         s.add(law, rate=100)
         if doubled:
             whole = lw.System(m)
-            s.set({"wrist.stiffness_z": 500.0})
+            s.set_parameters({"wrist.stiffness_z": 500.0})
             whole.add(s, name="inner")
             s = whole
         names = [n for n in parameters(s) if n.endswith("stiffness_z")]
@@ -326,7 +326,7 @@ def test_a_sensor_of_something_at_rest_sees_no_motion(kind: Any, latency: int) -
     made = kind(20.0 if kind is drives.CurrentSensor else 12, latency=latency, rate=1000)
     s = lw.System(name="s")
     s.add(made, name="sensor")
-    s.set({f"sensor.{next(iter(made.inputs))}": 1.25})
+    s.set_parameters({f"sensor.{next(iter(made.inputs))}": 1.25})
     run = lw.simulate(s, 0.008, every=1)
     assert np.ptp(run["sensor.measured"]) == 0.0
     assert run["sensor.measured"][0] == pytest.approx(1.25, abs=0.3)

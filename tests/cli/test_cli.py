@@ -420,7 +420,7 @@ def test_a_page_is_opened_in_the_browser(
     asked = ["page", "pendulum", "--until", "0.1", "-o", str(page)]
     assert main(asked) == 0
     assert opened == []
-    assert main([*asked, "--open"]) == 0
+    assert main([*asked, "--open", "--force"]) == 0
     assert opened == [page.as_uri()]
     assert page.is_file()
     assert ("no browser here" in capsys.readouterr().err) == (not there)

@@ -214,7 +214,7 @@ def test_a_winding_settles_at_the_temperature_of_its_own_resistance() -> None:
     chain = drives.Chain(None, drives.Ideal(), motor, drives.Rigid(1), drives.Inertia(1e9))
     s = lw.System(name="s")
     s.add(chain)
-    s.set({"joint.u": 3.0})
+    s.set_parameters({"joint.u": 3.0})
     found = lw.simulate(s, 500.0, method="rodas4").final
     T = 40.0
     for _ in range(200):
@@ -228,7 +228,7 @@ def test_a_current_loop_holds_its_current_at_any_speed() -> None:
     chain = drives.Chain(None, loop, MOTOR, GEAR, drives.Inertia(0.5, b=10))
     s = lw.System(name="s")
     s.add(chain)
-    s.set({"joint.u": 2.0})
+    s.set_parameters({"joint.u": 2.0})
     found = lw.simulate(s, 3.0).final
     assert found["joint.motor.i"] == pytest.approx(2.0, abs=1e-4)
     assert found["joint.load.speed"] == pytest.approx(
@@ -241,10 +241,10 @@ def test_dead_time_takes_voltage_against_the_current() -> None:
     chain = drives.Chain(None, bridge, MOTOR, drives.Rigid(1), drives.Inertia(1e6))
     s = lw.System(name="s")
     s.add(chain)
-    s.set({"joint.u": 5.0})
+    s.set_parameters({"joint.u": 5.0})
     found = lw.simulate(s, 0.1).final
     assert found["joint.amplifier.v"] == pytest.approx(5 - 2 * 48 * 1e-6 * 20e3, rel=1e-9)
-    s.set({"joint.u": 90.0})
+    s.set_parameters({"joint.u": 90.0})
     assert lw.simulate(s, 0.1).final["joint.amplifier.v"] == pytest.approx(46.08, rel=1e-9)
 
 
@@ -264,7 +264,7 @@ def test_the_ripple_of_a_leg_is_that_of_theory(duty: float) -> None:
     chain = drives.Chain(None, bridge, MOTOR, drives.Rigid(1), drives.Inertia(1e6))
     s = lw.System(name="s")
     s.add(chain)
-    s.set({"joint.u": 48 * duty})
+    s.set_parameters({"joint.u": 48 * duty})
     s.set_initial({"joint.motor.i": 48 * duty})
     run = lw.simulate(s, 0.004, method="rk4", step=2.5e-6, every=1)
     current = run["joint.motor.i"][run.times > 0.003]
@@ -280,7 +280,7 @@ def test_the_mean_of_a_switched_bridge_is_the_averaged_one() -> None:
         chain = drives.Chain(None, bridge, MOTOR, drives.Rigid(1), drives.Inertia(1e6))
         s = lw.System(name="s")
         s.add(chain)
-        s.set({"joint.u": 12.0})
+        s.set_parameters({"joint.u": 12.0})
         s.set_initial({"joint.motor.i": 11.0})
         run = lw.simulate(s, 0.015, method="rk4", step=2.5e-6, every=1)
         ends.append(run["joint.motor.i"][run.times > 0.0145].mean())
@@ -296,7 +296,7 @@ def test_three_legs_feed_a_synchronous_motor_as_an_averaged_bridge_does() -> Non
         s = lw.System(name="s")
         s.add(chain)
         for speed, u in ((0.0, (1.0, 5.0)), (60.0, (-2.0, 9.0))):
-            s.set({"joint.u_d": u[0], "joint.u_q": u[1]})
+            s.set_parameters({"joint.u_d": u[0], "joint.u_q": u[1]})
             start = {"joint.load.angle": 0.3, "joint.load.speed": speed}
             run = lw.simulate(s, 0.02, initial=start, method="rk4", step=2.5e-6, every=1)
             late = run.times > 0.0185
@@ -326,7 +326,7 @@ def test_a_chopper_burns_what_a_braking_drive_gives_back() -> None:
 def test_a_battery_gives_its_power_and_its_charge() -> None:
     s = lw.System(name="s")
     s.add(drives.Battery(50, 42, capacity=0.01, resistance=0.1))
-    s.set({"battery.power": 90.0})
+    s.set_parameters({"battery.power": 90.0})
     run = lw.simulate(s, 5.0)
     power = run["battery.voltage"] * run["battery.current"]
     np.testing.assert_allclose(power, 90.0, rtol=1e-9)

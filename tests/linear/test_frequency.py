@@ -250,7 +250,7 @@ def _inertia(arm: lw.Mechanism) -> float:
 def test_what_cannot_be_analyzed_is_refused_with_a_number() -> None:
     system, sampled = joint_drive(), joint_drive(rate=1000.0)
     wild = system.copy()
-    wild.set({"pd.kp": 500.0})
+    wild.set_parameters({"pd.kp": 500.0})
     cases: dict[str, list[Callable[[], object]]] = {
         "R601": [
             lambda: cut_loop(system, "pd.w"),

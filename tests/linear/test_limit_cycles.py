@@ -71,7 +71,7 @@ def test_describing_functions_are_those_of_python_control() -> None:
 
 def _gapped() -> lw.System:
     system = joint_drive(damping=0.0)
-    system.set({"gear.gap": 5e-3})
+    system.set_parameters({"gear.gap": 5e-3})
     return system
 
 

@@ -33,7 +33,7 @@ def run_over_a_period(
     outputs = [s.name for s in phases.outputs if s.kind == "output"]
     s = system.copy()
     s.set_initial({n: v for n, v in start.items() if n in names})
-    s.set({n: v for n, v in start.items() if n not in names})
+    s.set_parameters({n: v for n, v in start.items() if n not in names})
     names_of_all = sorted({*names, *outputs})
     run = lw.simulate(
         s,

@@ -124,7 +124,7 @@ def run(cell: Any, goals: Goals, until: float, *, lead: Goals | None = None, **m
         for k, (kind, at, options) in enumerate(asked):
             goal = system[member].block.goal(k + 1, kind, at, **options)
             values |= {f"{member}.{name}": value for name, value in goal.items()}
-    system.set(values)
+    system.set_parameters(values)
     recording = lw.simulate(system, until=until, every=1).recording
     found: dict[str, Array] = {"t": np.arange(round(until * RATE) + 1) / RATE}
     for member, prefix in (("arm", ""), ("other", "other_")):
@@ -219,7 +219,7 @@ def test_arms_start_on_one_tick_stop_together_and_one_follows_the_other(cell: An
         ("joints", [0.3, 0.7, 3.0, 0.2, 0.9, -0.2], {"speed": 0.1}),
         ("joints", HOME, {"blend": 0.1}),
     ]
-    cell[1].set({"arm.belt_bandwidth": 200.0})
+    cell[1].set_parameters({"arm.belt_bandwidth": 200.0})
     found = run(cell, goals, 3.0, lead=lead, led=1)
     first = [int(np.argmax(np.abs(found[name]).max(axis=1) > 0)) for name in ("u", "other_u")]
     assert first[0] == first[1]
@@ -235,7 +235,7 @@ def test_arms_start_on_one_tick_stop_together_and_one_follows_the_other(cell: An
         assert np.abs(stopped[name][400]).max() > 0.1
         assert np.abs(stopped[name][-300:]).max() < 1e-5
     check_smooth(stopped)
-    cell[1].set({"arm.belt_bandwidth": 50.0})
+    cell[1].set_parameters({"arm.belt_bandwidth": 50.0})
 
 
 def _shifted() -> Array:

@@ -87,7 +87,7 @@ def test_limits_hold_and_nothing_jumps_with_goals_at_random_ticks(
     """Check 35: limits are kept and velocity is continuous, with goals that come at any tick."""
     reached = 0
     for seed in range(2):
-        moody.set({"client.halts": float(halts)})
+        moody.set_parameters({"client.halts": float(halts)})
         found = recorded(moody, 100.0, SHOWN, seed)
         q, u, a = found["q"], found["u"], found["a"]
         assert np.all(np.abs(u) <= np.array(SPEED) * (1 + 1e-9))
@@ -137,7 +137,7 @@ def run(axes: lw.System, *goals: dict[str, float], until: float, **script: float
                 script[moved] = value
             else:
                 values[f"chain.{name}"] = value
-    axes.set(values | {f"script.{name}": value for name, value in script.items()})
+    axes.set_parameters(values | {f"script.{name}": value for name, value in script.items()})
     return recorded(axes, until, SHOWN)
 
 
@@ -146,9 +146,9 @@ def test_goals_that_come_at_once_are_turned_along_pauls_polynomial(axes: lw.Syst
     blend, far = 0.1, ChainMotion(SPEED, ACCELERATION)
     places = [[0.0, 0, 0], [1.2, 0.4, -0.8], [1.4, 0.9, -1.8], [0.6, 0.9, -1.0]]
     goals = [far.goal(k, "joints", p, blend=blend if k > 1 else 0) for k, p in enumerate(places)]
-    axes.set({f"chain.a{k}": 60.0 for k in range(3)})
+    axes.set_parameters({f"chain.a{k}": 60.0 for k in range(3)})
     found = run(axes, *goals[1:], until=4.0)
-    axes.set({f"chain.a{k}": a for k, a in enumerate(ACCELERATION)})
+    axes.set_parameters({f"chain.a{k}": a for k, a in enumerate(ACCELERATION)})
     assert found["done"][-1] == 3
     np.testing.assert_array_equal(found["q"][-1], places[-1])
     # legs between turns are straight and at constant speed, so corners lie where they meet

@@ -57,7 +57,7 @@ def leg(name: str, start: Array, goal: list[float], until: float = 9.0) -> Told:
     s = system(name)
     values = {f"arm.measured[{k}]": float(x) for k, x in enumerate(start)}
     values |= {f"arm.values[0,{k}]": float(x) for k, x in enumerate(goal)}
-    s.set(values)
+    s.set_parameters(values)
     r = lw.simulate(s, until=until, every=1).recording
     q, u, a = (np.stack([r[f"arm.{n}[{k}]"] for k in range(6)], axis=1)[6:] for n in "qua")
     error = np.stack([r["arm.error"], r["arm.turn_error"]], axis=1)

@@ -268,7 +268,7 @@ def test_a_run_follows_what_is_set_and_swept() -> None:
         return float(expm(whole)[1, 2])
 
     assert lw.simulate(s, until=1.0).final["lag.y"] == pytest.approx(wanted(4, 1), rel=1e-12)
-    s.set({"lag.k": 900.0, "lag.c": 0.0})
+    s.set_parameters({"lag.k": 900.0, "lag.c": 0.0})
     assert lw.simulate(s, until=1.0).final["lag.y"] == pytest.approx(wanted(900, 0), abs=1e-9)
     table = lw.sweep(s, 1.0, parameters={"lag.k": [0.0, 4.0, 81.0]}, channels={"lag.y": ["final"]})
     found = table["lag.y.final"]
@@ -512,7 +512,7 @@ def test_a_servo_for_another_rate_than_its_cascade_and_a_notch_that_is_too_fast_
             drives.Servo(cascade(notch=notch), MOTOR)
     s = lw.System(name="s")
     s.add(drives.Servo(cascade(notch=900.0), MOTOR))
-    s.set({"servo.controller.notch": 1500.0})
+    s.set_parameters({"servo.controller.notch": 1500.0})
     with pytest.raises(BlockError, match="half the rate"):
         s.phases()
 
@@ -535,7 +535,7 @@ def test_a_block_that_reads_a_filter_by_default_finds_the_one_at_a_rate() -> Non
     s = lw.System(name="s")
     s.add(smooth, rate=100)
     s.add(reader)
-    s.set({"smooth.u": 1.5})
+    s.set_parameters({"smooth.u": 1.5})
     assert lw.simulate(s, until=1.0).final["reader.o"] == pytest.approx(3.0)
 
 

@@ -339,7 +339,7 @@ def test_the_command_dresses_a_page(tmp_path: Path, capsys: pytest.CaptureFixtur
     out = tmp_path / "page.html"
     assert main(["page", "stanford-arm", "--scene", "work-cell", "-o", str(out)]) == 0
     assert '"name":"table"' in out.read_text()
-    assert main(["page", "stanford-arm", "--scene", "no-such-cell", "-o", str(out)]) == 2
+    assert main(["page", "stanford-arm", "--scene", "no-such-cell", "--force", "-o", str(out)]) == 2
     assert "name a file, or one of" in capsys.readouterr().err
 
 

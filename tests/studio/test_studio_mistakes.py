@@ -46,7 +46,9 @@ def test_a_page_never_replaces_what_it_is_made_from(
 ) -> None:
     text = "time,phi\n0,0.1\n1,0.2\n"
     table = _table(tmp_path, text)
-    told = _error(capsys, "page", table, "--model", "pendulum", "-o", f"{tmp_path}/./angles.csv")
+    told = _error(
+        capsys, "page", table, "--model", "pendulum", "-o", f"{tmp_path}/./angles.csv", "--force"
+    )
     assert "made from" in told
     assert "angles.html" in told
     with pytest.raises(lw.Error, match="made from"):

@@ -69,9 +69,9 @@ def test_the_page_tells_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert data["story"].startswith("0.5 s from the default initial state, with L = 2 m")
     assert data["takes"][0]["end"] == 0.5
     capsys.readouterr()
-    assert main(["page", "pendulum", "--set", "LL=2", "-o", str(out)]) == 2
+    assert main(["page", "pendulum", "--set", "LL=2", "--force", "-o", str(out)]) == 2
     assert "did you mean 'L'?" in capsys.readouterr().err
-    assert main(["page", "pendulum", "--until", "-1", "-o", str(out)]) == 2
+    assert main(["page", "pendulum", "--until", "-1", "--force", "-o", str(out)]) == 2
     assert "not after the start" in capsys.readouterr().err
 
 

@@ -68,7 +68,7 @@ def test_wheels_are_round_in_runs_in_files_of_them_and_in_systems(tmp_path: Path
 
 def test_a_wheel_is_as_large_as_the_run_has_it() -> None:
     system = car()
-    system.set({"tire1.radius": 0.35})
+    system.set_parameters({"tire1.radius": 0.35})
     wanted = {f"wheel{k}": 0.35 if k == 1 else RADIUS for k in range(4)}
     motion = motion_of(system)
     assert motion.scene is not None

@@ -169,7 +169,7 @@ def chain() -> System:
 def test_ports_have_defaults_units_and_words_of_what_they_show() -> None:
     """The value that the inner System was given is the default of the port."""
     inner = chain()
-    inner.set({"first.u": 2.0, "second.T": 0.3})
+    inner.set_parameters({"first.u": 2.0, "second.T": 0.3})
     inner.set_initial({"first.x": 0.75})
     s = System(name="s")
     left = s.add(inner, name="left")
@@ -188,7 +188,7 @@ def test_numbers_of_inner_members_are_set_by_dotted_names() -> None:
     s = System(name="s")
     s.add(chain(), name="left")
     s.add(chain(), name="right")
-    s.set({"left.first.T": 0.2, "right.u": 1.0})
+    s.set_parameters({"left.first.T": 0.2, "right.u": 1.0})
     run = lw.simulate(s, 0.5, initial={"right.second.x": 0.0})
     assert run["right.second.x"][0] == 0.0
     assert run["left.second.x"][-1] != run["right.second.x"][-1]
@@ -201,7 +201,7 @@ def test_what_is_changed_later_in_the_inner_system_is_no_part_of_the_whole() -> 
     inner, s = chain(), System(name="s")
     s.add(inner, name="left")
     before = s.content()
-    inner.set({"second.T": 3.0})
+    inner.set_parameters({"second.T": 3.0})
     inner.add(lag("third"))
     assert s.content() == before
     assert "left.third" not in s.members

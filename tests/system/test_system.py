@@ -330,7 +330,7 @@ def test_an_argument_may_be_open_where_it_has_a_default_or_is_declared() -> None
     s.add(law, rate=10, outputs="y", inputs={"a": None, "c": 2, "v": 2})
     with pytest.raises(BlockError, match="nothing drives the argument 'b' of the function 'law'"):
         s.phases()
-    s.set({"law.b": 4, "law.c[1]": 5})
+    s.set_parameters({"law.b": 4, "law.c[1]": 5})
     assert lw.simulate(s, 0.1).final["law.y"] == 23540
     assert s.inputs()["law.k"] == 3.0
     with pytest.raises(BlockError, match="the default 'x' of the argument 'w' of 'bad'"):
@@ -668,7 +668,7 @@ def test_units_of_ports_must_agree() -> None:
         (lambda s: s.connect(1.0, "c.u"), "no member 'c'"),
         (lambda s: s.connect([1.0, 2.0], "b.u"), "2 value"),
         (lambda s: s.add(Block("b"), name="b"), "taken"),
-        (lambda s: (s.set({"b.k": 1}), s.phases()), "no parameter or input 'b.k'"),
+        (lambda s: (s.set_parameters({"b.k": 1}), s.phases()), "no parameter or input 'b.k'"),
         (lambda s: (s.set_initial({"b.z": 1}), s.phases()), "no state 'b.z'"),
         (lambda s: s.phases(record=["b.q"]), "no channel 'b.q'"),
     ],

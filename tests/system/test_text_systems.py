@@ -244,7 +244,7 @@ def test_rates_are_written_exactly(rate: Sampled | Ticks) -> None:
 
 def test_values_and_starts_of_a_system_are_written_apart_from_its_mechanism() -> None:
     s = system_of("PD", 0)
-    s.set({"block.kp": 3.0, "m_cart": 2.5})
+    s.set_parameters({"block.kp": 3.0, "m_cart": 2.5})
     again = read_any(lw.write_model(s))
     assert isinstance(again, lw.System)
     assert (again.values, again.initial) == (s.values, s.initial)

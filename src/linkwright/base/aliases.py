@@ -325,6 +325,7 @@ KEYWORDS: dict[str, dict[str, str]] = {
 METHODS: dict[str, str] = {
     "Mechanism.set_values": "set_parameters",
     "Mechanism.with_values": "with_parameters",
+    "System.set": "set_parameters",
 }
 """Old names of methods, and the new ones."""
 

@@ -333,15 +333,12 @@ def open_model(
     >>> open_model("pendulum", ["L=2"]).values["L"]
     2.0
     """
-    from linkwright.mechanism import Mechanism, mechanism_of
+    from linkwright.mechanism import mechanism_of
     from linkwright.models import opened
 
     model = opened(name, trust=trust)
     values = read_settings(settings, model=mechanism_of(model))
-    if isinstance(model, Mechanism):
-        model.set_parameters(values)
-    else:
-        model.set(values)
+    model.set_parameters(values)
     return model
 
 

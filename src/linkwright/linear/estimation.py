@@ -99,7 +99,7 @@ def kalman(
             code="R501",
         )
     own = system_of(model).copy()
-    own.set(parameters or {})
+    own.set_parameters(parameters or {})
     own.set_initial(at or {})
     timed = as_rate(rate)
     if not isinstance(timed, Sampled):

@@ -330,7 +330,7 @@ def cut_loop(
     level = float(loop.model.level[0])
     if level:  # what goes in is what comes back there, or a limit may be reached
         (x,) = found.system.exposed_inputs[INJECTED].symbols
-        found.system.set({x.name: level})
+        found.system.set_parameters({x.name: level})
         loop = _opened(found)
     return loop
 
@@ -363,7 +363,7 @@ def with_numbers(
 ) -> System:
     """Return a copy of a System with other numbers, and where it starts."""
     system = system_of(model).copy()
-    system.set(values or {})
+    system.set_parameters(values or {})
     system.set_initial(at or {})
     return system
 

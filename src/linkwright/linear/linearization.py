@@ -223,7 +223,7 @@ def linearize_along(
     [0.0, 8.25]
     """
     system = system_of(model).copy()
-    system.set(parameters or {})
+    system.set_parameters(parameters or {})
     slopes = None
     result = []
     for state, time in zip(states, times or [0.0] * len(states), strict=True):

@@ -426,7 +426,7 @@ def _add_frames(system: System, cell: Cell, arm: CellArm, motion: Member) -> Non
             (source["age"], f"age_{frame.name}"),
         ):
             system.connect(value, motion[target])
-        system.set({f"{motion.name}.{frame.name}_limit": frame.age})
+        system.set_parameters({f"{motion.name}.{frame.name}_limit": frame.age})
     late = system.add(Delay(1, name=f"{arm.name}_stale"), rate=cell.rate)
     system.connect(equal(motion.cause, CAUSES.index("age")), late.u)
     system.connect(late.y, f"{arm.name}_supervisor.stale")

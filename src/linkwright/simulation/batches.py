@@ -136,7 +136,7 @@ def simulate_batch(
         mine = made.numbers_of(run)
         alone = system.copy()
         alone.set_initial(mine["start"])
-        alone.set(mine["set"])
+        alone.set_parameters(mine["set"])
         session, _ = session_of(
             alone, replace(settings, seed=mine["seed"]), wanted, run=mine["run"]
         )
@@ -169,7 +169,7 @@ def _first(value: ArrayLike) -> float:
 def _typical(system: System, initial: Given, given: Given) -> System:
     """Return the System with the numbers of the first run, which checks every name."""
     system.set_initial({n: _first(v) for n, v in initial.items()})
-    system.set({n: _first(v) for n, v in given.items()})
+    system.set_parameters({n: _first(v) for n, v in given.items()})
     return system
 
 

@@ -187,7 +187,7 @@ def give(
     """
     system.set_initial(by_name(initial, "initial"))
     plain = {n: v for n, v in by_name(inputs, "inputs").items() if not callable(v)}
-    system.set({**by_name(values, "parameters"), **plain})
+    system.set_parameters({**by_name(values, "parameters"), **plain})
     for name, function in by_name(inputs, "inputs").items():
         if callable(function):
             known = system.inputs()

@@ -115,7 +115,7 @@ class Forms:
         self._inputs.update((n, v) for n, v in own.items() if n in self._inputs)
         if any(self.values[n] != v and n not in self._inputs for n, v in own.items()):
             self.system = self.system.copy()
-            self.system.set({n: v for n, v in own.items() if n not in self._inputs})
+            self.system.set_parameters({n: v for n, v in own.items() if n not in self._inputs})
             self.values |= {**own, **parameters(self.system)}
             self.relations = Relations(self.mechanism, self.values, signals=lambda _: self._inputs)
             self._watch.relations = self.relations

@@ -60,7 +60,7 @@ class Live(Paced):
     def _begun(self) -> Session:
         """Return a session that stands at the start, with the values of now."""
         plant = self.plant
-        plant.system.set(self.values)
+        plant.system.set_parameters(self.values)
         tick = float(plant.system.clock().tick)
         every = max(1, round(plant.speed / (FRAMES * tick)))
         return live_session(plant.system, plant.record, every, contact=bool(plant.grounds))

@@ -70,7 +70,7 @@ def live_model(
         start = dict(zip(still.poses.coordinates, map(float, rest), strict=True)) | start
     plant = plant_of(thing, start, parameters, footing)
     plant.system.set_initial(initial or {})
-    plant.system.set(parameters or {})
+    plant.system.set_parameters(parameters or {})
     given = parameters_of(plant.system)
     wheels = wheels_in({"wheels": told_wheels(plant.system, given)})
     own = {n: float(v) for n, v in plant.system.values.items() if n in m.parameters}

@@ -141,7 +141,7 @@ def plant_of(
         system = System(robot.mechanism)
         system.set_initial(STARTS.get(robot.mechanism.name, {}))
     known = {n: v for n, v in (values or {}).items() if n in system.mechanism.parameters}
-    system.set(known)
+    system.set_parameters(known)
     speed = speed_of(system.mechanism)
     system.base = _base(system, round(RATE / speed))
     taken = _add_hand(system)
@@ -253,7 +253,9 @@ def _add_servos(
         servo.effort(f"tau_{word}", q, law)
     member = system.add(servo, name=SERVO)
     held = {q.name: begin.get(q.name, float(m.initial.get(q.name, 0.0))) for q in joints}
-    system.set({f"{member.name}.target_{_word(name)}": value for name, value in held.items()})
+    system.set_parameters(
+        {f"{member.name}.target_{_word(name)}": value for name, value in held.items()}
+    )
     return tuple(q.name for q in joints)
 
 

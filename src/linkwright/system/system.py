@@ -394,7 +394,7 @@ class System(Shown):
             raise UnitError(f"{target.name} is in {wanted}, but {value} is in {found}")
 
     # -- numbers -----------------------------------------------------------------------------------
-    def set(self, parameters: Mapping[str, Amount]) -> None:
+    def set_parameters(self, parameters: Mapping[str, Amount]) -> None:
         """Set values of parameters and of inputs that nothing drives.
 
         Args:
@@ -404,7 +404,7 @@ class System(Shown):
         >>> b = Block("b")
         >>> u = b.input("u")
         >>> member = s.add(b)
-        >>> s.set({"b.u": 3})
+        >>> s.set_parameters({"b.u": 3})
         >>> s.inputs()
         {'b.u': 3.0}
         """

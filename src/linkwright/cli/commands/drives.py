@@ -162,7 +162,7 @@ def _edit(system: System, names: list[str], settings: list[str], update: str, mo
         if edits:
             exchange_member(system, name, block.edited(edits))
         given = {key: value for key, value in given.items() if key not in edits}
-    system.set(given)
+    system.set_parameters(given)
 
 
 def _units(chain: Any) -> Iterator[tuple[str, str]]:

@@ -66,7 +66,7 @@ def build_system(
         for name, value in table.values.items():
             _require(source, ("system", "values", name), name, known)
             with placed(source, Part(value, ("system", "values", name), value)):
-                system.set({name: _given(value)})
+                system.set_parameters({name: _given(value)})
         known = _states(system)
         for name, value in table.initial.items():
             _require(source, ("system", "initial", name), name, known)
