@@ -39,6 +39,7 @@ PUBLISHED = {  # adds and multiplies, uncontrolled arm: Sayers 1990, table 9.6.1
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 ROBOTS = Path(__file__).parent.parent / "tests" / "robots"
 QUADRUPED = Path(__file__).parent / "quadruped.py"
+CART_POLE = Path(lw.__file__).parent / "learning" / "shipped" / "cart-pole.toml"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--no-sandbox",
@@ -146,6 +147,8 @@ def main(wanted: Sequence[str] = ()) -> None:
     if asked("contact-map"):
         _contact()
     _tutorials(asked)
+    if asked("swing-up"):
+        _swing_up()
     browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
     if browser is None:
         raise SystemExit("pictures need Chromium; sh scripts/need_chromium.sh says how to get it")
@@ -261,6 +264,38 @@ def _contact() -> None:
     wrist = lw.contact.read_wrist(Path(__file__).parent / "wrist.toml")
     found = lw.contact.contact_map(wrist.loop, {n: wrist.axis(n) for n in ("Kp", "a")})
     found.plot().savefig(FOLDER / "contact-map.png", dpi=100)
+
+
+def _swing_up() -> None:
+    """Draw how a cart swings its pole up: the pole on the way, and the force."""
+    import numpy as np
+    from matplotlib import pyplot as plt
+
+    from linkwright.wholebody.optimization import optimize_motion
+
+    rest = dict.fromkeys(("x", "theta", "x_dot", "theta_dot"), 0.0)
+    found = optimize_motion(
+        str(CART_POLE),
+        act={"x": 15},
+        until=2.0,
+        final=rest,
+        limits={"x": 2.0},
+        minimize="tau_x**2",
+    )
+    figure, (way, force) = plt.subplots(1, 2, figsize=(9, 3.6))
+    for t in np.linspace(0, found.duration, 41):
+        x, theta = found.states(t)[:2]
+        color = plt.get_cmap("viridis")(t / found.duration)
+        way.plot([x, x - np.sin(theta)], [0, np.cos(theta)], color=color, alpha=0.8)
+        way.plot(x, 0, "s", color=color, markersize=4)
+    way.set_aspect("equal")
+    way.set_xlabel("place (m)")
+    times = np.linspace(0, found.duration, 400)
+    force.plot(times, found.inputs(times))
+    force.set_xlabel("time (s)")
+    force.set_ylabel("force on the cart (N)")
+    figure.tight_layout()
+    figure.savefig(FOLDER / "swing-up.png", dpi=100)
 
 
 def _tracked(folder: Path) -> Path:

@@ -15,7 +15,8 @@ EXTRAS = {
     "cell": "cells that serve arms over a network",
     "mounts": "satellites and the sky over antenna mounts",
     "learning": "environments of Gymnasium, searches for parameters",
-    "analysis": "bridges to SymPy and python-control, proofs by intervals, convex programs",
+    "analysis": "bridges to SymPy and python-control, proofs by intervals, convex programs, "
+    "optimal motions",
     "cluster": "sweeps on many machines",
 }
 """The extras that install something, and what each adds."""
