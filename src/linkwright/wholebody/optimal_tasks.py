@@ -128,7 +128,7 @@ class OptimalTask:
         """Put inputs and expressions into a System, and flatten it."""
         made = load(model) if isinstance(model, str) else model
         system = system_of(made).copy()
-        system.set(parameters or {})
+        system.set_parameters(parameters or {})
         m, own = system.mechanism, {s.name for s in system.phases(()).w}
         member = Element(MEMBER, m, doc="inputs and limits of an optimal motion")
         for output in m.outputs:
