@@ -14,6 +14,7 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.lab import Lab
 from linkwright.lab.sources import lab_config
 from linkwright.robots import Robot
+from tests.seeds import seldom
 
 STANCE = {"hip": 0.0, "thigh": 0.7, "shank": -1.4}
 
@@ -38,17 +39,19 @@ def test_a_quadruped_squats_and_takes_a_push() -> None:
     with Lab(config()) as lab:
         robot = Robot(config().description, friction=False)
         assert robot.coordinates[7:] == config().names
-        start = center(robot, lab) - [0.0, 0.0, 0.07]  # it falls onto the ground
+        feet = np.array(list(lab.vertices.values()))
+        start = center(robot, lab)
         with pytest.raises(Error, match="there is no vertex 'nose'"):
             lab.start("balance", contacts="nose")
-        lab.do("st balance kp=200 height=-0.07")
-        lab.run(0.7)
-        feet = np.array(list(lab.vertices.values()))
+        lab.do("st balance kp=200")
+        lab.run(1.0)  # it falls onto the ground, and stands as high above its feet as before
+        before, feet = feet, np.array(list(lab.vertices.values()))
+        start[2] += np.mean(feet - before, axis=0)[2]
         assert center(robot, lab) == pytest.approx(start, abs=2e-3)
         most = [joint.max_effort for joint in config().joints]
         assert np.isfinite(most).all()
         goal = start + np.array([0.0, 0.02, -0.03])
-        lab.do("ctp height=-0.1 y=0.02")
+        lab.do("ctp height=-0.03 y=0.02")
         for _ in range(7):
             lab.run(0.1)
             assert (np.abs(lab.state.tau) <= most).all()
@@ -61,6 +64,20 @@ def test_a_quadruped_squats_and_takes_a_push() -> None:
         assert center(robot, lab) == pytest.approx(goal, abs=2e-3)
         assert np.array(list(lab.vertices.values())) == pytest.approx(feet, abs=5e-3)
         assert lab.task == "balance"
+
+
+@seldom(daily="test_a_quadruped_squats_and_takes_a_push")
+def test_a_humanoid_that_begins_in_the_air_lands_and_stands() -> None:
+    """From time zero, 5 cm above the floor: upright, and its knees bent as they were."""
+    with Lab("humanoid") as lab:
+        bent, low = lab.state.q.copy(), min(v[2] for v in lab.vertices.values())
+        assert low > 0.04
+        lab.do("st balance")
+        lab.run(3.0)
+        assert lab.base.x[2] == pytest.approx(0.92 - low, abs=0.01)
+        assert abs(lab.base.q[0]) > 0.9999
+        assert np.abs(lab.base.xd).max() < 5e-3
+        assert np.abs(lab.state.q - bent).max() < 0.1
 
 
 def test_a_robot_whose_base_is_fixed_has_nothing_to_balance() -> None:

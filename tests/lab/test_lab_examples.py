@@ -18,6 +18,7 @@ from linkwright.base.errors import Error
 from linkwright.lab.drawing import DrawnSphere, picture
 from linkwright.lab.lab import Lab
 from linkwright.lab.tasks import Task, state
+from tests.seeds import seldom
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "lab"
 
@@ -145,6 +146,24 @@ def test_the_examples_say_how_well_it_went(lab: Lab, capsys: pytest.CaptureFixtu
     said = capsys.readouterr().out.splitlines()
     assert float(said[0].split()[2]) < 0.03  # rad
     assert float(said[1].split()[2]) < 5.0  # mm
+
+
+@seldom(daily="test_the_examples_say_how_well_it_went")
+def test_a_humanoid_squats_and_walks_and_a_pendulum_learns_its_load(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("squat", "walk", "learn"):
+        example(name)["main"]()
+    squat, walk, learn = capsys.readouterr().out.splitlines()
+    down, back = (float(word) for word in squat.split() if word[0].isdigit())
+    assert 95 < down < 125  # mm, of the base where the mass center goes down by 100
+    assert back < 2
+    ahead, aside, tilt = (float(word) for word in walk.split() if word[0].isdigit())
+    assert abs(ahead - 0.4) < 0.02
+    assert aside < 0.02
+    assert tilt < 0.01
+    before, after = (float(word) for word in learn.split() if word[0].isdigit())
+    assert after < 0.5 * before
 
 
 def test_sines_are_tracked_more_tightly_with_a_model(lab: Lab) -> None:

@@ -154,3 +154,22 @@ def test_angles_are_in_radians() -> None:
         and not re.search(r'"[^"]*deg"|`[^`]*deg', words)
     }
     assert degrees == {}
+
+
+GRAVITY = {
+    "Mechanism.gravity.g",  # the field itself
+    "mounts.Ship.felt.g",  # of a ship, which is no model
+    "drives.Pendulum.g",  # a load of a drive, given by its own numbers
+}
+
+
+def test_gravity_of_a_model_is_nobody_elses_default() -> None:
+    """What takes a model takes its field; 9.81 is the default of what has none."""
+    given = {
+        f"{name}.{p.name}"
+        for name, value in public_callables().items()
+        for p in own_signature(value)
+        if isinstance(p.default, float) and abs(p.default - 9.81) < 0.01
+    }
+    assert {name.rpartition("linkwright.")[2] for name in given} <= GRAVITY
+    assert any(name.endswith("Mechanism.gravity.g") for name in given)

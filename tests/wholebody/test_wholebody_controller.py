@@ -349,6 +349,22 @@ def test_the_capture_point_is_where_a_pendulum_comes_to_rest() -> None:
     )
 
 
+def test_pendulums_fall_with_the_gravity_of_the_robot() -> None:
+    """On the moon they are slower; what is given counts before what the robot has."""
+    m = lw.Mechanism("lander")
+    m.parameter("g", 1.62)
+    m.body("mass", translate="xyz", mass=3, inertia=0)
+    m.gravity(g="g")
+    robot, q, u = Robot(m), np.array([0.0, 0.0, 0.5]), np.array([0.3, 0.0, 0.0])
+    assert capture_point(robot, q, u)[0] == pytest.approx(0.3 * math.sqrt(0.5 / 1.62))
+    assert capture_point(robot, q, u, gravity=4.0)[0] == pytest.approx(0.3 * math.sqrt(0.125))
+    m.set_parameters(g=3.71)
+    assert capture_point(robot, q, u)[0] == pytest.approx(0.3 * math.sqrt(0.5 / 3.71))
+    m.gravity(g=0)
+    with pytest.raises(Error, match="no gravity"):
+        capture_point(Robot(m), q, u)
+
+
 @pytest.mark.parametrize("seed", seeds(6, daily=1))
 def test_the_margin_of_support_is_that_of_a_linear_program(seed: int) -> None:
     """Inside: the largest disc about the point within the half planes of the hull."""

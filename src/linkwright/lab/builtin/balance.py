@@ -24,6 +24,9 @@ LOW = 0.02
 SETTLING = 0.1
 """s in which a foot that has landed comes to rest."""
 
+AT_REST, LANDED = 0.05, 0.1
+"""m/s that feet on the ground move at most, and s after which they have landed."""
+
 
 class WholeBody(Task):
     """The robot of a laboratory with what it stands on, and torques of a whole-body controller."""
@@ -91,7 +94,10 @@ class WholeBody(Task):
 
 
 class StandingBalance(WholeBody):
-    """Keeps the mass center above the feet, or takes it elsewhere; height below 0 is a squat."""
+    """Keeps the mass center above the feet, or takes it elsewhere; height below 0 is a squat.
+
+    A robot that is not on the ground yet stands as high above it as it was above its feet.
+    """
 
     name = "balance"
     x = parameter(0.0, unit="m", lower=-1, upper=1, doc="of the mass center from its start")
@@ -103,11 +109,13 @@ class StandingBalance(WholeBody):
     )
     away = state((0.0, 0.0, 0.0))
     speed = state((0.0, 0.0, 0.0))
+    still = state(0.0)  # s for which its feet have been at rest; below 0 once it has landed
+    lowered = state(0.0)
 
     def _controller(self, q: Any, trunk: str) -> Any:
         from linkwright import wholebody
 
-        self.center = self.robot.center_of_mass(q)
+        self.center, self.level = self.robot.center_of_mass(q), self._level(q)
         self.goal = self.center, np.zeros(3), np.zeros(3)
         made = wholebody.Controller(self.robot, self.feet, friction=float(self.friction))
         upright = self.robot.pose(q, trunk)[:3, :3]
@@ -117,14 +125,28 @@ class StandingBalance(WholeBody):
         made.track(wholebody.center_of_mass, position=lambda _: self.goal, weight=10.0)
         return made
 
+    def _level(self, q: Any) -> float:
+        """Return the mean height of the feet."""
+        return float(np.mean([self.robot.position(q, foot)[2] for foot in self.feet]))
+
+    def _land(self, t: float, q: Any, u: Any) -> None:
+        """Once the feet have come to rest, take the mass center above them, without a jump."""
+        fastest = max(abs(float(self.robot.velocity(q, u, foot)[2])) for foot in self.feet)
+        self.still = self.still + self.period if fastest < AT_REST and t > 0 else 0.0
+        if self.still > LANDED:
+            self.still, self.lowered = -1.0, self._level(q) - self.level
+            self.away = self.away - np.array([0.0, 0.0, self.lowered])
+
     def run(self, t: Any, state: Any, desired: Any) -> None:
         """Give the torques of the controller; goals are approached without a jump of the speed."""
         q, u = self._state(state.base, state)
+        if self.still >= 0:
+            self._land(t, q, u)
         asked = np.array([self.x, self.y, self.height])
-        way, speed, w = self.away, self.speed, self.quickness
+        way, speed, w = self.away.copy(), self.speed, self.quickness
         pull = w * w * (asked - way) - 2 * w * speed
         # the controller's own gain is 100: the rest of `kp` comes by the acceleration it is given
-        place = self.center + way
+        place = self.center + way + np.array([0.0, 0.0, self.lowered])
         miss = place - self.robot.center_of_mass(q)
         self.goal = place, speed.copy(), pull + (self.kp - 100.0) * miss
         self.error = float(np.linalg.norm(miss))
