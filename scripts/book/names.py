@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import cached_property
+from textwrap import dedent
 from typing import Any
 
 import linkwright
@@ -197,7 +198,7 @@ def described(value: object, names: set[str]) -> Iterator[str]:
             title = _WORDS.get(section[1], section[1])
             if title:
                 yield f"**{title}**\n"
-            text = inspect.cleandoc("\n".join(body))
+            text = dedent("\n".join(body)).strip()
             if ">>>" in text:
                 yield from described_lines(text.split("\n"))
             elif section[1] == "Returns" or section[1] == "Note":
