@@ -21,7 +21,12 @@ from hypothesis import HealthCheck, core, settings
 from tests.seeds import ALL
 from tests.support.memory import keep_little, megabytes
 
-pytest_plugins = ["tests.support.lanes", "tests.support.times", "tests.support.examples"]
+pytest_plugins = [
+    "tests.support.lanes",
+    "tests.support.times",
+    "tests.support.examples",
+    "tests.support.rest",
+]
 
 # Jobs in the background and some runners of tests ignore Ctrl-C or a hang-up, and the commands that
 # tests start would inherit that; with a handler here they begin as they do in a shell.
@@ -44,7 +49,6 @@ if "LINKWRIGHT_SEED" in os.environ:  # so that the number repeats what Hypothesi
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what `make test-all` and `make test-cold` ask for."""
     parser.addoption("--all", action="store_true", help="all seeds of batteries, not only a few")
-    parser.addoption("--rest", action="store_true", help="only files that --all adds seeds to")
     parser.addoption("--native", metavar="DIR", help="where native code is kept between runs")
 
 
@@ -58,14 +62,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["LINKWRIGHT_CACHE_DIR"] = str(Path(native).absolute())
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files that `--rest` adds no seeds to, and pages that `test_book.py` runs."""
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out pages that `test_book.py` runs."""
     page = collection_path.suffix == ".md"
-    if page and {collection_path.name, collection_path.parent.name} & _BOOK:
-        return True
-    if not config.getoption("--rest") or collection_path.suffix not in (".py", ".md"):
-        return None
-    return None if "daily=" in collection_path.read_text(encoding="utf-8") else True
+    return True if page and {collection_path.name, collection_path.parent.name} & _BOOK else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,10 +1,10 @@
 """Break the code behind each line of docs/acceptance.md, and see its tests fail: `make mutants`.
 
 `tests/mutants.toml` has a mutant for a check: a file of src/linkwright, an old text that stands
-there once, and the new one. The run copies src into a temporary folder, puts the new text in its
-place, and runs the tests that the table names for the check (`test` picks one of them). A mutant
-that they pass survives: the check is not held. The exit code is 1 with survivors that no `why`
-explains, and with mutants that cannot be run.
+there once, and the new one. The run copies src into a temporary folder for each of several workers,
+puts the new text in its place, and runs the tests that the table names for the check (`test` picks
+one of them). A mutant that they pass survives: the check is not held. The exit code is 1 with
+survivors that no `why` explains, and with mutants that cannot be run.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[1]
 TABLE = "tests/mutants.toml"
@@ -126,6 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checks", nargs="*", help='such as "SL 14" or SL; all by default')
     parser.add_argument("--after", default="", help="the check after which to begin")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="side by side")
+    parser.add_argument("--every", type=int, default=1, help="take one mutant of so many")
     chosen = parser.parse_args(arguments)
     asked = [
         m
@@ -136,21 +140,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.after:
         last = max((k for k, m in enumerate(asked) if m.check == chosen.after), default=-1)
         asked = asked[last + 1 :]
+    asked = asked[:: chosen.every]
     survivors: list[Mutant] = []
     explained: list[Mutant] = []
     mistakes: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
-        sources = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", sources, ignore=shutil.ignore_patterns("__pycache__"))
-        for mutant in asked:
-            begin = time.monotonic()
+    free: SimpleQueue[Path] = SimpleQueue()
+
+    def verdict_of(mutant: Mutant) -> str:
+        begin, sources = time.monotonic(), free.get()
+        try:
             verdict = mistake(mutant) or run(mutant, sources)
-            line = f"{mutant.check}: {verdict}"
-            print(f"{line} ({mutant.file}, {time.monotonic() - begin:.1f} s)", flush=True)
+        finally:
+            free.put(sources)
+        seconds = time.monotonic() - begin
+        print(f"{mutant.check}: {verdict} ({mutant.file}, {seconds:.1f} s)", flush=True)
+        return verdict
+
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(chosen.jobs) as pool:
+        for k in range(chosen.jobs):
+            sources = Path(folder) / f"src{k}"
+            shutil.copytree(ROOT / "src", sources)  # with bytecode, which holds for the copy too
+            free.put(sources)
+        for mutant, verdict in zip(asked, pool.map(verdict_of, asked), strict=True):
             if verdict == "survived":
                 (explained if mutant.why else survivors).append(mutant)
             elif verdict != "found":
-                mistakes.append(line)
+                mistakes.append(f"{mutant.check}: {verdict}")
     print(f"{len(asked)} mutants of {len({m.check for m in asked})} checks")
     bare = [check for check in acceptance() if check not in {m.check for m in mutants()}]
     print(f"{len(bare)} checks without a mutant: {', '.join(bare)}")

@@ -1,9 +1,9 @@
 """Compare what two runs of the tests cost: `python -m scripts.test_times BEFORE AFTER`.
 
 Each file is one that `pytest --times` wrote (`build/tests.json`), or the short form of it that is
-committed as `tests/times.json`: processor seconds per file of tests. `--keep FILE` writes the short
-form of the last file given. A file of tests that grew by more than 20 % and 2 s is named; growth is
-no failure, since machines differ.
+committed as `tests/times.json`: processor seconds per file of tests, and megabytes by which files
+raised their lane. `--keep FILE` writes the short form of the last file given. A file of tests that
+grew by more than 20 % and 2 s is named; growth is no failure, since machines differ.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from linkwright.base.files import write_text
 #: A file of tests has grown where it takes longer by this share and by these seconds.
 SHARE, SECONDS = 0.2, 2.0
 
+#: Megabytes from which on it is kept by how much a file raised its lane.
+MEGABYTES = 60.0
+
 
 def seconds(path: Path) -> dict[str, float]:
     """Processor seconds per file of tests, from the long form or the short one."""
@@ -27,6 +30,17 @@ def seconds(path: Path) -> dict[str, float]:
         name: float(cost["cpu"] if isinstance(cost, dict) else cost)
         for name, cost in told["files"].items()
     }
+
+
+def raised(path: Path) -> dict[str, float]:
+    """Megabytes by which files of tests raised the most memory of their lane, where it was much."""
+    found: dict[str, float] = {}
+    for item, megabytes in (
+        json.loads(path.read_text(encoding="utf-8")).get("raised_mb", {}).items()
+    ):
+        name = item.partition("::")[0]
+        found[name] = found.get(name, 0.0) + float(megabytes)
+    return {name: total for name, total in found.items() if total >= MEGABYTES}
 
 
 def grown(before: Mapping[str, float], after: Mapping[str, float]) -> list[str]:
@@ -43,10 +57,14 @@ def grown(before: Mapping[str, float], after: Mapping[str, float]) -> list[str]:
     return sorted(worse, key=lambda name: -worse[name])
 
 
-def short(times: Mapping[str, float]) -> str:
-    """The text of `tests/times.json`: files that take a tenth of a second, by name."""
-    kept = {name: round(time, 1) for name, time in sorted(times.items()) if time >= 0.1}
-    return json.dumps({"files": kept}, indent=1) + "\n"
+def short(times: Mapping[str, float], memory: Mapping[str, float] | None = None) -> str:
+    """The text of `tests/times.json`: files that take a tenth of a second, and much memory."""
+    kept: dict[str, dict[str, float]] = {
+        "files": {name: round(time, 1) for name, time in sorted(times.items()) if time >= 0.1}
+    }
+    if memory:
+        kept["raised_mb"] = {name: round(much) for name, much in sorted(memory.items())}
+    return json.dumps(kept, indent=1) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in sorted(after, key=lambda name: -after[name])[: chosen.rows]:
             print(f"{after[name]:8.1f} s {after[name] / sum(after.values()):6.1%}  {name}")
     if chosen.keep is not None:
-        write_text(chosen.keep, short(after), replace=True)
+        memory = raised(chosen.files[-1])
+        write_text(chosen.keep, short(after, memory), replace=True)
     return 0
 
 

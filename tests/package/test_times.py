@@ -28,6 +28,15 @@ def test_items_are_added_up_to_files_and_compared(
     assert test_times.seconds(kept) == after
 
 
+def test_what_raised_the_memory_of_a_lane_is_kept_by_file(tmp_path: Path) -> None:
+    run, kept = tmp_path / "run.json", tmp_path / "kept.json"
+    grew = {"a.py::x": 50.0, "a.py::y[1]": 30.0, "b.py::z": 30.0}
+    run.write_text(json.dumps({"files": {"a.py": 3.0}, "raised_mb": grew}))
+    assert test_times.main([str(run), "--keep", str(kept)]) == 0
+    assert json.loads(kept.read_text()) == {"files": {"a.py": 3.0}, "raised_mb": {"a.py": 80}}
+    assert test_times.raised(kept) == {"a.py": 80.0}
+
+
 def test_a_first_run_has_nothing_to_be_compared_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

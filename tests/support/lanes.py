@@ -3,11 +3,12 @@
 `-n LANES` says how many (4 in `pyproject.toml`, as some wait; 0: all in this process). A lane is a
 fork of the process that has collected: it has every test and what they import at once, and shares
 that memory. It takes one file after the other, dearest first by `tests/times.json`, and makes room
-for a fresh one once it holds more memory than `FULL`. Files with pages go to a lane that has a
-browser already. Tests that go by the clock come last, alone.
+for a fresh one once it holds more memory than `FULL`. That table says too which files raised the
+memory of their lane, and a lane takes none with which it would hold more than `MOST`. Files with
+pages go to a lane that has a browser already. Tests that go by the clock come last, alone.
 
 A lane and the process that has collected speak by two pipes in JSON, a line each. The lane says
-`["report", {...}]`, `["warning", [...]]`, `["next", room]` before the last test of a file, which is
+`["report", {...}]`, `["warning", [...]]`, `["next", MB]` before the last test of a file, which is
 answered by the numbers of the tests of another file or by null, and `["costs", {...}]`. A lane that
 dies fails the test that it was at, or that it reported last, and another one goes on after it. In
 the end every test that was collected must have been reported.
@@ -19,6 +20,7 @@ import atexit
 import gc
 import importlib
 import json
+import math
 import os
 import pkgutil
 import selectors
@@ -29,7 +31,7 @@ import time
 import traceback
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -40,7 +42,10 @@ import linkwright
 from tests.support.memory import megabytes
 
 #: Megabytes at which a lane ends after its file, and the next one begins as small as it began.
-FULL = 510.0
+FULL = 550.0
+
+#: Megabytes that a lane may come to with its next file, which raises it by `USUAL` or as it did.
+MOST, USUAL = 670.0, 60.0
 
 _TIMES = Path(__file__).parents[1] / "times.json"
 _LOOK = 1.0  # s between two looks whether a silent lane lives
@@ -54,34 +59,55 @@ def goes_by_the_clock(item: pytest.Item) -> bool:
     return item.get_closest_marker("realtime") is not None
 
 
-def next_file(files: deque[list[int]], pages: set[int], has: bool, elsewhere: bool) -> list[int]:
+def next_file(
+    files: deque[list[int]],
+    pages: set[int],
+    has: bool,
+    elsewhere: bool,
+    needs: Mapping[int, float],
+    room: float,
+) -> list[int] | None:
     """Take the next file for a lane: those with pages go to one that `has` a browser already.
 
-    A lane without one takes others, as long as there are some and a browser runs `elsewhere`.
+    A lane without one takes others, as long as there are some and a browser runs `elsewhere`. What
+    `needs` more megabytes than there is `room` for is left to another lane.
 
     >>> files = deque([[1], [2], [3]])
-    >>> next_file(files, {2}, True, False), next_file(files, {2}, True, True)
+    >>> next_file(files, {2}, True, False, {}, 99), next_file(files, {2}, True, True, {}, 99)
     ([2], [1])
     >>> files = deque([[2], [3]])
-    >>> next_file(files, {2}, False, True), next_file(files, {2}, False, True)
+    >>> next_file(files, {2}, False, True, {}, 99), next_file(files, {2}, False, True, {}, 99)
     ([3], [2])
+    >>> next_file(deque([[1], [2]]), set(), False, False, {1: 200.0}, 99)
+    [2]
+    >>> next_file(deque([[1]]), set(), False, False, {1: 200.0}, 99)
     """
-    wanted = (k for k, file in enumerate(files) if (file[0] in pages) is has)
-    place = next(wanted, 0) if has or elsewhere else 0
+    fitting = [k for k, file in enumerate(files) if needs.get(file[0], USUAL) <= room]
+    if not fitting:
+        return None
+    wanted = (k for k in fitting if (files[k][0] in pages) is has)
+    place = next(wanted, fitting[0]) if has or elsewhere else fitting[0]
     file = files[place]
     del files[place]
     return file
 
 
-def shared_out(items: list[pytest.Item]) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the numbers of tests by file, dearest first: side by side, and by the clock."""
-    costs = json.loads(_TIMES.read_text(encoding="utf-8"))["files"] if _TIMES.exists() else {}
+def shared_out(
+    items: list[pytest.Item],
+) -> tuple[list[list[int]], list[list[int]], dict[int, float]]:
+    """Return the numbers of tests by file, dearest first: side by side, and by the clock.
+
+    The third is how many megabytes files raised their lane by, for their first tests.
+    """
+    told = json.loads(_TIMES.read_text(encoding="utf-8")) if _TIMES.exists() else {"files": {}}
+    costs, raised = told["files"], told.get("raised_mb", {})
     files: dict[tuple[bool, str], list[int]] = {}
     for number, item in enumerate(items):
         name = item.nodeid.partition("::")[0]
         files.setdefault((goes_by_the_clock(item), name), []).append(number)
     order = sorted(files, key=lambda key: -float(costs.get(key[1], 5.0)))
-    return [files[k] for k in order if not k[0]], [files[k] for k in order if k[0]]
+    needs = {files[k][0]: float(raised[k[1]]) for k in order if k[1] in raised}
+    return [files[k] for k in order if not k[0]], [files[k] for k in order if k[0]], needs
 
 
 def import_all() -> None:
@@ -180,6 +206,7 @@ class Lanes:
         self._session: pytest.Session
         self._pages: set[int] = set()
         """The first tests of files that show pages in a browser."""
+        self._needs: dict[int, float] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -194,7 +221,7 @@ class Lanes:
         self._session = session
         factory = session.config._tmp_path_factory  # type: ignore[attr-defined]
         factory.getbasetemp()
-        beside, alone = shared_out(session.items)
+        beside, alone, self._needs = shared_out(session.items)
         if len(beside) > _MANY:
             import_all()
         marked = [any(session.items[k].get_closest_marker("browser") for k in x) for x in beside]
@@ -218,7 +245,7 @@ class Lanes:
                         self._made += 1
                         lanes[lane.up] = lane
                         selector.register(lane.up, selectors.EVENT_READ)
-                        lane.left = self._next(lane, lanes, files)
+                        lane.left = self._next(lane, lanes, files) or []
                         lane.answer(lane.left)
                     selector.select(_LOOK)
                     for lane in list(lanes.values()):
@@ -243,11 +270,16 @@ class Lanes:
                     lane.kill()
                     lane.close()
 
-    def _next(self, lane: Lane, lanes: dict[int, Lane], files: deque[list[int]]) -> list[int]:
-        """Take the next file for a lane."""
+    def _next(
+        self, lane: Lane, lanes: dict[int, Lane], files: deque[list[int]], holds: float = 0.0
+    ) -> list[int] | None:
+        """Take the next file for a lane that `holds` so many megabytes, a fresh one any file."""
+        if holds > FULL:
+            return None
         elsewhere = any(other.browser for other in lanes.values() if other is not lane)
-        file = next_file(files, self._pages, lane.browser, elsewhere)
-        lane.browser = lane.browser or file[0] in self._pages
+        room = MOST - holds if holds else math.inf
+        file = next_file(files, self._pages, lane.browser, elsewhere, self._needs, room)
+        lane.browser = lane.browser or (file is not None and file[0] in self._pages)
         return file
 
     def _hear(
@@ -277,7 +309,7 @@ class Lanes:
                 }
             )
         elif kind == "next":
-            file = self._next(lane, lanes, files) if told and files else None
+            file = self._next(lane, lanes, files, told) if files else None
             lane.answer(file)
             lane.left = [*lane.left, *(file or [])]
         else:
@@ -331,7 +363,7 @@ class Lanes:
                 for number, after in zip(file, [*file[1:], None], strict=True):
                     nextitem = None if after is None else items[after]
                     if after is None:
-                        told.say("next", megabytes() < FULL)
+                        told.say("next", megabytes())
                         file = json.loads(questions.readline())
                         nextitem = items[file[0]] if file else None
                     hook = config.hook

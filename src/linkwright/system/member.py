@@ -10,7 +10,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from linkwright.algebra import Expr, as_expr, free_symbols, substitute_all, symbol
 from linkwright.blocks import (
@@ -84,7 +84,11 @@ class Member:
 
     def of(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
         """Return expressions of the block in the System's symbols."""
-        return tuple(substitute_all(exprs, self.symbols))
+        exprs = tuple(exprs)
+        known = [self.symbols.get(x) for x in exprs]  # most are symbols
+        if any(x is None for x in known):
+            return tuple(substitute_all(exprs, self.symbols))
+        return cast("tuple[Expr, ...]", tuple(known))
 
     def _inside(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
         """Return expressions that the block computes at an instant: there, its own outputs are

@@ -336,9 +336,10 @@ class System(Shown):
             inputs = self.mechanism.inputs
             target = inputs[target] if target in inputs else self[target]
         places = tuple(target) if isinstance(target, tuple | list) else (target,)
-        open_ = self._all_inputs()
+        known = set(self.mechanism.inputs.values())
+        known.update(x for each in self.members.values() for _, port in each.inputs() for x in port)
         for x in places:
-            if x not in open_:
+            if x not in known:
                 raise BlockError(f"{x} is not an input of {self.name!r}, so nothing can drive it")
         return places
 
