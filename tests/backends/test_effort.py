@@ -19,9 +19,10 @@ from tests.support.shipped_models import SMALL
 RUNS = [
     *((name, method) for name in SMALL for method in ("dop853", "rk4")),
     ("whipple", "rodas4"),
+    ("double-pendulum", "rodas4"),
     ("double-pendulum", "semi-implicit"),
 ]
-DAILY = [("whipple", "rodas4"), ("stanford-arm-controlled", "dop853"), ("four-bar", "rk4")]
+DAILY = [("double-pendulum", "rodas4"), ("stanford-arm-controlled", "dop853"), ("four-bar", "rk4")]
 
 
 def by_both(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Any]) -> tuple[Any, Any]:

@@ -27,7 +27,7 @@ def alone(folder: Path, words: list[str]) -> None:
 
 def test_damaged_files_are_accepted_or_refused(tmp_path: Path) -> None:
     """The same few inputs for each reader every time, and all that were failures once."""
-    inputs = str(examples(40, daily=4))
+    inputs = str(examples(40, daily=2))
     words = ["--seed", "0", "--inputs", inputs, "--seconds", "600"]
     child = multiprocessing.get_context("fork").Process(target=alone, args=(tmp_path, words))
     with warnings.catch_warnings():

@@ -40,7 +40,7 @@ def test_a_figure_agrees_with_its_document(name: str) -> None:
     assert all(c.why for c in corrected) or any(c.why for c in corrected)
 
 
-@pytest.mark.parametrize("name", cases(MADE, daily=DAILY))
+@pytest.mark.parametrize("name", cases(MADE, daily=DAILY[::5]))
 def test_a_figure_is_drawn_with_its_data(name: str, tmp_path: Path) -> None:
     found = made(name)
     drawing = figure(found)

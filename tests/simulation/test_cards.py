@@ -29,6 +29,7 @@ from tests.seeds import cases, seldom
 from tests.simulation.test_executors import busy_system
 
 KEPT = ("x", "d", "stopped", "times", "samples", "event_counts", "event_times")
+KINDS = ["dopri5", "implicit-speeds", "rk4", "rodas4", "verlet"]  # a method of each kind
 NO_FUNCTIONS = sorted(set(MODELS) - {"spacecraft-1", "spacecraft-1-small"})
 
 
@@ -45,7 +46,7 @@ def same(phases: Phases, method: str, until: float, room: int = 1 << 30, **given
     return found
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", cases(sorted(METHODS), daily=KINDS))
 def test_lanes_have_the_bits_of_batches(method: str) -> None:
     phases = system_of(lw.load("double-pendulum")).phases(None)
     rng = np.random.default_rng(1)
