@@ -15,6 +15,7 @@ import linkwright as lw
 from linkwright.base.errors import Error, InputError
 from linkwright.blocks import Block
 from linkwright.cli import main
+from linkwright.equations.closure import assemble
 from linkwright.mechanism import Mechanism
 from linkwright.models import MODELS
 from linkwright.pages.live import LiveModel, live_page_text
@@ -266,6 +267,31 @@ def test_the_page_films_itself(tmp_path: Path) -> None:
         file = begun.value
         assert file.path().stat().st_size > 500
     assert file.suggested_filename in ("run.mp4", "run.webm")
+    assert not wrong
+
+
+def test_a_joint_is_set_while_paused_and_loops_close_again(tmp_path: Path) -> None:
+    """Where the others come to is what the mechanism is assembled to from there."""
+    model = live_model("slider-crank")
+    m = lw.load("slider-crank")
+    with shown(model, tmp_path, graphs=["crank"]) as (page, wrong):
+        page.evaluate("() => { play(studio, false); studio.live.reset(); }")
+        page.get_by_text("Pose", exact=True).click()
+        box = page.get_by_label("pose of crank")
+        was = page.evaluate("""() => { const l = studio.live;
+            return l.told.joints.map(([n, , k]) => [n, l.f[l.at("x") + k]]); }""")
+        wanted = dict(was)["crank"] + 0.2
+        box.fill(str(wanted))
+        box.press("Enter")
+        found = page.evaluate("""() => { const l = studio.live, k = l.rows - 1;
+            return [l.told.joints.map(([n, , k]) => [n, l.f[l.at("x") + k]]),
+                l.channels.map((c) => c[k]), document.getElementById("refused").hidden]; }""")
+    now = dict(found[0])
+    closed = assemble(m, {**dict(was), "crank": wanted}).coordinates
+    assert now == pytest.approx({n: closed[n] for n in now}, abs=1e-7)
+    names = [s.name for s in model.session.phases.outputs]
+    assert found[1][names.index("crank")] == pytest.approx(wanted)
+    assert found[2]
     assert not wrong
 
 

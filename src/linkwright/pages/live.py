@@ -175,8 +175,18 @@ def _told(
         "initialize": None if initialize is None else [port.name for port in initialize.inputs],
         "controls": [_control(c, places) for c in controls],
         "shown": shown,
+        "joints": [] if scene is None else _joints(phases.quaternions, scene, x),
         "hands": {str(nodes[b]): list(at) for b, at in model.hands.items() if b in nodes},
     }
+
+
+def _joints(
+    quaternions: Sequence[Sequence[int]], scene: Scene, x: Mapping[str, int]
+) -> list[list[Any]]:
+    """Return name, unit and place of each coordinate that a reader can set."""
+    units, turned = scene.robot.mechanism.units, {k for q in quaternions for k in q}
+    names = [n for n in scene.poses.coordinates if n in x and x[n] not in turned]
+    return [[n, units.get(n, "?"), x[n]] for n in names]
 
 
 def _drawn(

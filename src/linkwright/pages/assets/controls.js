@@ -8,7 +8,13 @@ class Controls {
     const all = make("button", { textContent: "Defaults", title: "All values as the model has them", onclick: () => this.defaults() });
     home.append(make("h2", {}, make("span", { textContent: "Parameters and inputs" }), all), list);
     if (more.childElementCount) home.append(make("details", {}, make("summary", { textContent: `${more.childElementCount} more` }), more));
-    if (!this.all.length) home.hidden = true;
+    this.joints = s.data.live.joints.map(([name, unit, k]) => {
+      const number = make("input", { type: "number", step: "any", ariaLabel: `pose of ${name}${unit && unit !== "?" ? " in " + unit : ""}` });
+      number.onchange = () => this.pose(name, k, number.value === "" ? NaN : +number.value);
+      return { k, number, box: make("div", { className: "control" }, make("span", { className: "name" }, name, make("small", { textContent: unit === "?" ? "" : unit })), make("span"), number) };
+    });
+    if (this.joints.length) home.append(this.pane = make("details", { ontoggle: () => this.posed() }, make("summary", { textContent: "Pose" }), ...this.joints.map((j) => j.box)));
+    if (!this.all.length && !this.joints.length) home.hidden = true;
     this.read();
   }
   row(c, k, name, unit) {
@@ -28,6 +34,18 @@ class Controls {
     $("refused").textContent = why; $("refused").hidden = !why;
     this.show();
     if (!quiet) { this.write(); refreshLive(s); s.dirty = true; }
+  }
+  // A joint is set where the run stands, which pauses it.
+  pose(name, k, value) {
+    const s = this.s;
+    play(s, false); branch(s);
+    const wrong = Number.isFinite(value) ? this.live.pose(k, value) : "a number is needed";
+    $("refused").textContent = wrong && `${name}: ${wrong}`; $("refused").hidden = !wrong;
+    refreshLive(s); goTo(s, this.live.head);
+  }
+  posed() {
+    if (!this.pane?.open) return;
+    for (const { k, number } of this.joints) if (document.activeElement !== number || !this.s.playing) number.value = +this.live.f[this.live.at("x") + k].toPrecision(6);
   }
   show() {
     this.rows.forEach((r, k) => {

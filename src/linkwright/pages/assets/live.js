@@ -115,6 +115,18 @@ class LiveRun {
     const found = demands.words.findIndex((_, k) => !(this.f[places.scratch / 8 + k] >= 0 && this.f[places.scratch / 8 + k] < Infinity));
     return found < 0 ? "" : demands.words[found];
   }
+  // A joint somewhere else, with the loops closed again; what cannot be is told, and nothing changes.
+  pose(k, value) {
+    const state = this.bytes.slice(this.from, this.from + this.state), p = this.told.places, x = this.at("x") + k;
+    this.f[x] = value;
+    const wrong = !this.close() ? "the loops cannot be closed there" : Math.abs(this.f[x] - value) > 1e-6 * (1 + Math.abs(value)) ? "other joints decide where this one is" : "";
+    if (wrong) { this.bytes.set(state, this.from); return wrong; }
+    this.remember(); this.setWhole("slope_known", 0); this.setWhole("events_known", 0); this.stopped = null;
+    this.f[this.at("t")] = this.head;
+    if (this.told.channels) this.module.output(p.x, p.d, p.p_output, p.w, p.t, p.samples);
+    this.rows--; this.push(); this.save();
+    return "";
+  }
   save() { this.saved = this.saved.filter((s) => s.sample < this.sample && s.sample > this.sample - this.keep); this.saved.push({ sample: this.sample, state: this.bytes.slice(this.from, this.from + this.state), values: [...this.values] }); }
   // Back to a time that is kept; what came after it is forgotten.
   back(time) {
@@ -204,7 +216,7 @@ function refreshLive(s) {
   const live = s.live, source = s.plots.source;
   live.show(s.takes[0]);
   s.from = live.begin; s.to = live.head;
-  source.events = live.happened;
+  source.events = live.happened; s.controls?.posed();
   source.span = [s.from, s.to]; source.memo.clear(); source.ranges = null;
   const last = source.layout.last || 10, w = source.layout.window;
   if (!w || w.rolling) source.layout.window = Object.assign([Math.max(s.from, s.to - last * s.data.live.speed), Math.max(s.to, s.from + live.dt)], { rolling: true });
