@@ -1,11 +1,13 @@
 """PyTorch's autograd over exact derivatives: `linkwright.torch.function(kernel)`.
 
 A kernel is one operation for PyTorch. Its derivative is a Program too: the product of a vector with
-the Jacobian, compiled when it is first asked for. Tensors of a card stay there.
+the Jacobian, compiled when it is first asked for. Tensors of a card stay there. `torch.compile`
+sees one operation (PyTorch 2.4 or later).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
@@ -18,6 +20,9 @@ from linkwright.base.errors import Error, ShapeError
 from linkwright.program import Program, optimize, vector_jacobian
 
 __all__ = ["function"]
+
+_operations: dict[str, Any] = {}
+"""The operations by name; PyTorch knows a name once."""
 
 
 def function(kernel: Any) -> Callable[..., Any]:
@@ -38,7 +43,10 @@ def function(kernel: Any) -> Callable[..., Any]:
     made = kernel if isinstance(kernel, Program) else getattr(kernel, "program", None)
     if not isinstance(made, Program):
         raise Error(f"{kernel!r} has no Program", remedy="give robot.forward_dynamics, or a kernel")
-    return TorchFunction(made, getattr(kernel, "_usual", None))
+    found = TorchFunction(made, getattr(kernel, "_usual", None))
+    if sys.modules.get("torch") is not None:
+        _ = found.operation  # there before `torch.compile` looks at it
+    return found
 
 
 class TorchFunction:
@@ -47,6 +55,11 @@ class TorchFunction:
     def __init__(self, program: Program, usual: Any) -> None:
         self.program, self.usual = program, usual
         self.inputs = [(port.name, port.shape) for port in program.inputs]
+
+    @cached_property
+    def torch(self) -> Any:
+        """PyTorch."""
+        return _library()
 
     @cached_property
     def forward(self) -> _Evaluated:
@@ -60,32 +73,65 @@ class TorchFunction:
 
     @cached_property
     def operation(self) -> Any:
-        """The operation of PyTorch."""
-        torch = _library()
-        forward, owner = self.forward, self
+        """The operation of PyTorch, with its gradient, opaque to `torch.compile`."""
+        torch = self.torch
+        name = f"{self.program.name}_{self.program.fingerprint()[:16]}"
+        found = _operations.get(name)
+        if found is None:
+            found = _operations[name] = self._registered(torch, name)
+        return found
 
-        def compute(ctx: Any, *given: Any) -> Any:
-            found = forward(given)
-            ctx.save_for_backward(*given)
-            return found if len(found) > 1 else found[0]
+    def _registered(self, torch: Any, name: str) -> Any:
+        shapes = [shape for _, shape in self.inputs]
+        results = [port.shape for port in self.program.outputs]
+
+        def operation(
+            name: str, compute: Callable[..., Any], given: Sequence[Any], made: Sequence[Any]
+        ) -> Any:
+            """Return an operation from tensors to as many as there are shapes."""
+
+            def forth(*tensors: Any) -> Any:
+                found = compute(tensors)
+                return found if len(found) > 1 else found[0]
+
+            def blank(*tensors: Any) -> Any:
+                """Return tensors of the shapes that will come, of which PyTorch makes its plans."""
+                rows = [x.shape[0] for x, s in zip(tensors, given, strict=True) if x.ndim > len(s)]
+                empty = [tensors[0].new_empty((*rows[:1], *shape)) for shape in made]
+                return tuple(empty) if len(empty) > 1 else empty[0]
+
+            taken = ", ".join(f"Tensor x{i}" for i in range(len(given)))
+            gives = ", ".join(["Tensor"] * len(made))
+            schema = f"({taken}) -> {f'({gives})' if len(made) > 1 else gives}"
+            op = torch.library.custom_op(
+                f"linkwright::{name}", forth, mutates_args=(), schema=schema
+            )
+            op.register_fake(blank)
+            return op
+
+        forth = operation(name, lambda given: self.forward(given), shapes, results)
+        back = operation(
+            f"{name}_back", lambda given: self.backward(given), [*shapes, *results], shapes
+        )
+
+        def keep(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
 
         def pull(ctx: Any, *bars: Any) -> tuple[Any, ...]:
             given = ctx.saved_tensors
-            moved = owner.backward((*given, *(bar.contiguous() for bar in bars)))
+            moved = back(*given, *(bar.contiguous() for bar in bars))
+            moved = moved if isinstance(moved, tuple) else (moved,)
             return tuple(
                 _summed(bar, x.shape) if wanted else None
                 for bar, x, wanted in zip(moved, given, ctx.needs_input_grad, strict=True)
             )
 
-        body = {
-            "forward": staticmethod(compute),
-            "backward": staticmethod(torch.autograd.function.once_differentiable(pull)),
-        }
-        return type(self.program.name, (torch.autograd.Function,), body)
+        forth.register_autograd(pull, setup_context=keep)
+        return forth
 
     def __call__(self, *inputs: Any) -> Any:
         """Evaluate tensors, which may be asked for their gradients later."""
-        torch = _library()
+        operation, torch = self.operation, self.torch
         names = [name for name, _ in self.inputs]
         if len(inputs) == len(names) - 1 and names[-1] == "p" and self.usual is not None:
             like = inputs[0]
@@ -110,7 +156,7 @@ class TorchFunction:
             x.reshape(-1, *shape) if own else x
             for x, own, (_, shape) in zip(inputs, leads, self.inputs, strict=True)
         ]
-        found = self.operation.apply(*flat)
+        found = operation(*flat)
         if not lead:
             return found
         results = found if isinstance(found, tuple) else (found,)

@@ -46,7 +46,13 @@ from linkwright.program import (
     lower,
     program,
 )
-from linkwright.program.derivatives import derivative, hessian_vector, jacobian_vector, sparsity
+from linkwright.program.derivatives import (
+    derivative,
+    hessian_vector,
+    jacobian_vector,
+    sparsity,
+    vector_jacobian,
+)
 from tests.seeds import cases, seldom
 
 Array = npt.NDArray[np.float64]
@@ -169,6 +175,24 @@ def test_guards_reach_through_calls(mode: str) -> None:
     np.testing.assert_allclose(gradient(made, mode, [0, -1, -1]), [0, 0, 0])
     np.testing.assert_allclose(gradient(made, mode, [0, -1, 1]), [-1, 0, 0])
     np.testing.assert_allclose(gradient(made, mode, [4, 1, 1]), [0.25 + 1, 4, 0])
+
+
+def test_calls_that_are_computed_again_on_the_way_back_have_the_same_adjoints() -> None:
+    a, b = symbols("a b", "coordinate")
+    root = program("root", {"a": [a, b]}, {"r": [sqrt(a), a * exp(b)]})
+    r = [local(f"r{i}") for i in range(4)]
+    calls = (Call(root, (x, y), (r[0], r[1])), Call(root, (r[0] + 1, z), (r[2], r[3])))
+    made = scalar(where(y > 0, r[2], 0) + r[1] * where(z > 0, r[3], 2), *calls)
+    kept, again = (vector_jacobian(made, again=asked) for asked in (False, True))
+    assert any(
+        p.name == "kept" for s in kept.statements for p in getattr(s, "program", made).inputs
+    )
+    assert all(
+        p.name != "kept" for s in again.statements for p in getattr(s, "program", made).inputs
+    )
+    for at in ([4.0, 1.0, 1.0], [4.0, -1.0, 1.0], [2.0, 1.0, -1.0]):
+        found = interpret(lower(again), [at, 1.0])[0]
+        np.testing.assert_allclose(found, gradient(made, "forward", at), rtol=1e-14)
 
 
 @pytest.mark.parametrize("mode", MODES)

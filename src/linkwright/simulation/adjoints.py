@@ -194,7 +194,8 @@ class Adjoint:
         by = [(port, array) for port, array in by if made.port(port).size]
         if not back or not by or not any(port.size for port in made.outputs):
             return Pullback(made, made, sources, ())
-        pulled = optimize(vector_jacobian(made, None, [port for port, _ in by]), rounds=1)
+        names = [port for port, _ in by]
+        pulled = optimize(vector_jacobian(made, None, names, again=True), rounds=1)
         return Pullback(made, pulled, sources, tuple(array for _, array in by))
 
     def forth(self, count: int) -> Program:

@@ -159,12 +159,18 @@ def jacobian_vector(
 
 
 def vector_jacobian(
-    program: Program, outputs: Names = None, inputs: Names = None, *, values: bool = False
+    program: Program,
+    outputs: Names = None,
+    inputs: Names = None,
+    *,
+    values: bool = False,
+    again: bool = False,
 ) -> Program:
     """Return the Program of vector times Jacobian: the adjoints of inputs from those of outputs.
 
     It takes for each output `tau` its adjoint `bar_tau`, and gives for each input `q` its adjoint
-    `bar_q`.
+    `bar_q`. With `again` what called Programs have computed is computed again on the way back, in
+    place of being kept.
 
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import program
@@ -189,7 +195,7 @@ def vector_jacobian(
         ]
 
     wanted = [x for port in in_ports for x in port.entries]
-    result = reverse(program, wanted, triples, ReverseCalls())
+    result = reverse(program, wanted, triples, ReverseCalls(again=again))
     adjoints = dict(zip(wanted, result.lanes, strict=True))
     ports = list(program.map_outputs(result.values)) if values else []
     taken = {p.name for p in (*program.inputs, *seeds, *ports)}

@@ -55,6 +55,7 @@ class ReverseCalls:
 
     structure: MaskSpreader = field(default_factory=MaskSpreader)
     made: dict[tuple[int, tuple[int, ...], Pattern], Split] = field(default_factory=dict)
+    again: bool = False  # whether the way back computes again what it needs of the way forth
 
 
 @dataclass(slots=True)
@@ -232,6 +233,17 @@ def split_call(
     result = reverse(program, [entries[i] for i in wanted], given, calls)
     moved = tuple((wanted[j], k) for j, lanes in enumerate(result.lanes) for k in lanes)
     adjoints = [a for lanes in result.lanes for a in lanes.values()]
+    if calls.again:
+        whole = Program(
+            f"{program.name}_back{len(calls.made) or ''}",
+            (*program.inputs, *_ports((unused(program, "seeds"), seeds))),
+            _ports(("adjoints", tuple(adjoints))),
+            (*result.forth, *result.back),
+            program.slow,
+        )
+        split = Split(program, program, whole, tuple(range(len(entries))), 0, moved)
+        calls.made[key] = split
+        return split
     read = symbols_read(result.back, adjoints)
     made_back = {x for s in result.back for x in s.targets}
     inner = _inner_symbols(result.back)
