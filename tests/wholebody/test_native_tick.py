@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from typing import Any
 
@@ -133,6 +134,17 @@ def test_a_door_that_is_another_is_found_out_and_python_takes_its_place(
     daqp_door.solver.cache_clear()
     np.testing.assert_array_equal(slow.effort, fast.effort)
     assert keep is not None
+
+
+def test_a_copy_of_a_controller_has_memory_of_its_own() -> None:
+    body, (q, u) = asked(0), somewhere(1)
+    first = body.solve(q, u)
+    other = copy.copy(body)
+    still = other.solve(standing(), np.zeros(18))
+    again = body.solve(q, u)
+    assert other._own() is not body._own()
+    np.testing.assert_array_equal(again.effort, first.effort)
+    assert np.abs(still.effort - first.effort).max() > 0.1
 
 
 def test_a_program_without_a_solution_is_said_where_it_was_asked(monkeypatch: Any) -> None:

@@ -109,6 +109,10 @@ class Controller(Block):
         self._places = [c.frame for c in self.contacts]
         self._made: tuple[Any, Any, _Tick] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy has: native memory is its own."""
+        return {**vars(self), "_made": None}
+
     # -- tasks -------------------------------------------------------------------------------------
     def track(
         self,
