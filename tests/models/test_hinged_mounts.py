@@ -22,7 +22,7 @@ def fold(found: Chart) -> np.ndarray:
     and u n = (D/2 - r n x)/l.
     """
     azimuth, zenith = (a.values for a in found.axes)
-    turn, half = np.meshgrid(np.radians(90 - azimuth), np.radians(zenith) / 2, indexing="ij")
+    turn, half = np.meshgrid(np.pi / 2 - azimuth, zenith / 2, indexing="ij")
     n = np.stack([np.sin(half) * np.cos(turn), np.sin(half) * np.sin(turn), np.cos(half)], axis=-1)
     out = np.radians([0, 120, 240])
     x = np.stack([np.cos(out), np.sin(out), np.zeros(3)])

@@ -121,7 +121,7 @@ def test_a_budget_counts_clearance_as_the_chart_does() -> None:
     along /= np.linalg.norm(along)
     for k, axis in enumerate((along, np.cross(u, along))):
         about = np.cross(u, axis)  # a turn about it moves the beam along the axis
-        size = math.degrees(1e-4 * math.sqrt(about @ only @ about))
+        size = 1e-4 * math.sqrt(about @ only @ about)
         assert budget.sources[0].effect[k] == pytest.approx(size, rel=1e-6)
     with pytest.raises(InputError, match="did you mean 'ball3'"):
         pointing_budget(m, d, (0, 0, 0), PointingLimits(clearances={"bal3": 1e-4}))

@@ -20,7 +20,7 @@ MOUNTS = {"alt-az": "zenith", "x-y": "x axis", "equatorial": "pole"}
 
 def _past(kind: str, distance: float) -> Trajectory:
     """Return a great circle at 1 deg/s that comes near the first axis of a mount after 20 s."""
-    axes = serial_axes(kind, Site(-43.52, 172.58))
+    axes = serial_axes(kind, Site(*np.radians([-43.52, 172.58])))
     first, zero, across = (np.array(x) for x in (axes.first, axes.zero, axes.frame[1]))
     nearest = math.cos(distance) * first + math.sin(distance) * zero
     turned = DEGREE * (TIMES - 20.0)
@@ -32,7 +32,7 @@ def keyholes() -> Reproduction:
     """Return what figures 1.2 to 1.4 are about: the first axis of three mounts near its keyhole."""
     parts, made = [], []
     for kind, where in MOUNTS.items():
-        axes = serial_axes(kind, Site(-43.52, 172.58))
+        axes = serial_axes(kind, Site(*np.radians([-43.52, 172.58])))
         curves = []
         for deg, printed in ((1, "57.299"), (5, "11.474"), (20, "2.924")):
             path = _past(kind, deg * DEGREE)
