@@ -24,6 +24,7 @@ START = 1024
 """Where data begins: an address of 0 is none."""
 STACK = 1 << 18
 PAGE = 1 << 16
+_LARGE = 1_500_000  # characters of IR, of which a page must stay small
 _TYPE, _IMPORT, _FUNCTION, _TABLE, _MEMORY, _GLOBAL, _EXPORT = range(1, 8)
 _ELEMENTS, _CODE, _DATA = 9, 10, 11
 _FUNCTIONS_KIND, _DATA_KIND = 0, 1
@@ -80,14 +81,13 @@ def body_of(module: bytes, index: int) -> tuple[int, int]:
     return reader.at, size
 
 
-@lru_cache(maxsize=1)
-def _machine() -> Any:
+@lru_cache(maxsize=2)
+def _machine(effort: int) -> Any:
     target.initialize()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     made = llvm.Target.from_triple(TRIPLE)
-    # the browser optimizes: at 2 it takes twice the time, for code that runs as fast
-    return made.create_target_machine(features=FEATURES, opt=0, reloc="static")
+    return made.create_target_machine(features=FEATURES, opt=effort, reloc="static")
 
 
 def assemble(texts: Sequence[str], exports: Sequence[str]) -> WasmModule:
@@ -100,7 +100,8 @@ def assemble(texts: Sequence[str], exports: Sequence[str]) -> WasmModule:
     >>> made.bytes_with([], 1)[:4], made.functions
     (b'\\x00asm', {'half': 1})
     """
-    machine = _machine()
+    # the browser optimizes: 2 takes twice the time, for code that is as fast but smaller
+    machine = _machine(0 if sum(map(len, texts)) < _LARGE else 2)
     whole: Any = None
     try:
         for text in texts:
