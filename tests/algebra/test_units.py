@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
@@ -29,6 +30,7 @@ from linkwright.algebra.units import (
     IN_LB,
     MKS,
     Unit,
+    amount,
     check_units,
     deduce_units,
     parse_unit,
@@ -359,3 +361,21 @@ def test_a_very_deep_expression_has_a_unit() -> None:
     for _ in range(5_000):
         expr = absolute(expr - L) * cos(q)
     assert str(unit_of(expr)) == "m"
+
+
+def test_a_number_of_cycles_is_not_one_of_radians(tmp_path: Path) -> None:
+    """Hz beside rad/s was taken as 1, where some mean 2 pi: it is rejected at every door."""
+    for text, wanted in (("1 Hz", "rad/s"), ("2 kHz", "rad/s"), ("1 rad/s", "Hz")):
+        with pytest.raises(UnitError, match="does not fit"):
+            amount(text, "the rate", wanted)
+    with pytest.raises(UnitError, match="does not fit"):
+        lw.Mechanism("wheel").parameter("w", "1 Hz", unit="rad/s")
+    file = tmp_path / "wheel.toml"
+    head = 'format = 1\nname = "wheel"\n[parameters]\n'
+    body = '[[body]]\nname = "a"\njoint = "revolute"\naxis = "z"\ninertia = [1, 1, 1]\n'
+    file.write_text(f'{head}w = {{ value = "1 Hz", unit = "rad/s" }}\n{body}', encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be in rad/s"):
+        lw.load(str(file))
+    file.write_text(f'{head}w = {{ value = "60 rpm", unit = "rad/s" }}\n{body}', encoding="utf-8")
+    assert lw.load(str(file)).values["w"] == pytest.approx(2 * math.pi)
+    assert amount("1 Hz", "the rate", "1/s") == 1.0

@@ -167,7 +167,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "sweep": ("plan.toml",),
     "plot": ("run.csv", "--list"),
     "page": ("run.csv", "-o", "run.html"),
-    "video": ("run.csv", "-o", "run.gif", "--plain", "--rate", "5", "--pixels", "64x48"),
+    "tools video": ("run.csv", "-o", "run.gif", "--plain", "--rate", "5", "--pixels", "64x48"),
     "codegen": ("pendulum", "-o", "c"),
     "analyze linearize": ("pendulum",),
     "analyze ops": ("pendulum", "--passes"),

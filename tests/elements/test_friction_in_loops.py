@@ -44,8 +44,9 @@ def test_a_loop_stands_still_below_break_away(form: str, method: str, seed: int)
         parameters=values,
         **options(method),
     )
+    within = 1e-11 if form == "redundant" else 1e-12  # speeds of a loop are solved for
     for name, there in LOOP.start(q).items():
-        assert run[name] == pytest.approx(there, abs=1e-12), name
+        assert run[name] == pytest.approx(there, abs=within), name
 
 
 @pytest.mark.parametrize(("form", "method"), CASES)

@@ -172,10 +172,11 @@ def test_the_extra_that_to_control_needs_is_named_and_there(
     m = Mechanism("free")
     m.body("b", translate="x", mass=2)
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(lw.Error, match=r"pip install 'linkwright\[control\]'"):
+    with pytest.raises(lw.Error, match=r"pip install 'linkwright\[analysis\]'"):
         linearize(m).to_control()
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert "control" in project["project"]["optional-dependencies"]
+    extras = project["project"]["optional-dependencies"]
+    assert any(x.startswith("control") for x in extras["analysis"])
 
 
 def test_linear_models_along_a_motion_follow_the_state() -> None:
@@ -185,3 +186,11 @@ def test_linear_models_along_a_motion_follow_the_state() -> None:
     angles = np.linspace(-2, 2, 9)
     models = linearize_along(m, [{"b": float(x)} for x in angles])
     assert [x.a[1, 0] for x in models] == pytest.approx(9.81 * np.sin(angles))
+
+
+def test_a_speed_that_constraints_do_not_allow_is_rejected() -> None:
+    """It was 2.77 m/s for 5, without a word: the wheels had kept their speed."""
+    with pytest.raises(lw.Error, match=r"heading\.u cannot be 5 with the other speeds.*2\.767"):
+        lw.linearize("whipple", at={"heading.u": 5.0})
+    both = {"heading.u": 5.0, "theta_R_dot": -5.0 / 0.3}
+    assert lw.linearize("whipple", at=both).point["heading.u"] == pytest.approx(5.0)

@@ -156,7 +156,10 @@ def test_a_mask_cuts_passes_where_the_hill_is() -> None:
         math.radians(-43.52),
         math.radians(172.58),
         20.0,
-        mask=[np.radians(x) for x in ((0, 0), (100, 0), (110, 60), (170, 60), (180, 0))],
+        mask=tuple(
+            (math.radians(x), math.radians(y))
+            for x, y in ((0, 0), (100, 0), (110, 60), (170, 60), (180, 0))
+        ),
     )
     low = math.radians(5)
     free, cut = SITE.passes(LEO, days=2, above=low), hill.passes(LEO, days=2, above=low)

@@ -30,13 +30,13 @@ def test_a_run_as_a_data_frame() -> None:
 def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     run = lw.simulate(lw.load("pendulum"), 0.1)
-    with pytest.raises(lw.Error, match=re.escape("pip install 'linkwright[pandas]'")):
+    with pytest.raises(lw.Error, match=re.escape("pip install 'linkwright[plot]'")):
         run.to_pandas()
 
 
 def test_without_sympy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(lw.Error, match=re.escape("pip install 'linkwright[sympy]'")):
+    with pytest.raises(lw.Error, match=re.escape("pip install 'linkwright[analysis]'")):
         lw.to_sympy(lw.symbol("a"))
 
 

@@ -231,7 +231,21 @@ def linearize_along(
         now.set_initial(state)
         slopes = slopes or _Slopes.of(now)
         result.append(slopes.at(now, time))
+        _refuse_lost(now, state, result[-1].point)
     return result
+
+
+def _refuse_lost(system: System, asked: Mapping[str, Amount], found: Mapping[str, float]) -> None:
+    """Reject speeds that were asked for and that the constraints do not allow."""
+    given = {s.symbol.name for s in system.mechanism.kinematics().speeds} & set(asked)
+    for name in sorted(given & set(found)):
+        wanted, held = float(system.initial[name]), found[name]
+        if abs(held - wanted) > 1e-6 * (1 + abs(wanted)):
+            raise Error(
+                f"{name} cannot be {wanted:g} with the other speeds: the constraints make it "
+                f"{held:.6g}",
+                remedy="give all speeds that move with it, or the parameter that sets it",
+            )
 
 
 def lifted(system: System, every: int, start: int) -> tuple[LinearModel, int]:

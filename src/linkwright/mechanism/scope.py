@@ -88,7 +88,11 @@ class MechanismScope:
             return
         try:
             found = self._measure(formula)
-            wrong = None if found is None or found.fits(parse_unit(unit)) else f"it is in {found}"
+            wanted = parse_unit(unit)
+            fits = found is None or found.fits(wanted)
+            if isinstance(formula.root, Literal) and formula.root.unit:
+                fits = parse_unit(formula.root.unit).stands_for(wanted)
+            wrong = None if fits else f"it is in {found}"
         except UnitError as error:
             wrong = error.what
         if wrong is not None:

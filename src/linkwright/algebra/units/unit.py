@@ -84,13 +84,22 @@ class Unit:
         )
 
     def stands_for(self, other: Unit) -> bool:
-        """Whether a value in this unit can be given in another; K cannot be given for degC.
+        """Whether a value in this unit can be given in another.
+
+        K cannot be given for degC, nor Hz for rad/s, which some take as 1 and others as 2 pi.
 
         >>> from linkwright.algebra.units import parse_unit
         >>> parse_unit("K").stands_for(parse_unit("degC")), parse_unit("K").fits(parse_unit("degC"))
         (False, True)
+        >>> parse_unit("Hz").stands_for(parse_unit("rad/s"))
+        False
         """
-        return self.fits(other) and (self.name == "degC") == (other.name == "degC")
+        if (self.name == "degC") != (other.name == "degC"):
+            return False
+        cycles = any(
+            a.name.endswith("Hz") and b.exponents[ANGLE] for a, b in ((self, other), (other, self))
+        )
+        return self.fits(other) and not cycles
 
     def to(self, other: Unit) -> float:
         """Return the number that takes a value in this unit to the value in another.

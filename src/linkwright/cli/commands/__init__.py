@@ -24,7 +24,7 @@ GROUPS: dict[str, str] = {
     "mount": "Antenna mounts: passes, tracking, keyholes, rotators, comparison.",
     "cell": "Serve robot cells, watch and tune their arms, halt them.",
     "lab": "Laboratories: a console on a robot with its servos and tasks.",
-    "tools": "A tour, a doctor of this machine, errors, journals, old devices.",
+    "tools": "Videos, a tour, a doctor of this machine, errors, old devices.",
 }
 """The groups of commands, each with its line in the help."""
 
@@ -40,7 +40,6 @@ COMMANDS: dict[str, str] = {
     "sweep": "linkwright.cli.commands.sweep",
     "plot": "linkwright.cli.commands.plot",
     "page": "linkwright.cli.commands.page",
-    "video": "linkwright.cli.commands.video",
     "studio": "linkwright.cli.commands.studio",
     "codegen": "linkwright.cli.commands.codegen",
     "analyze linearize": "linkwright.cli.commands.linearize",
@@ -73,6 +72,7 @@ COMMANDS: dict[str, str] = {
     "lab open": "linkwright.cli.commands.lab",
     "lab attach": "linkwright.cli.commands.attach",
     "lab fake-robot": "linkwright.cli.commands.fake_robot",
+    "tools video": "linkwright.cli.commands.video",
     "tools tour": "linkwright.cli.commands.tour",
     "tools doctor": "linkwright.cli.commands.doctor",
     "tools info": "linkwright.cli.commands.info",
@@ -128,6 +128,7 @@ SHORTCUTS: dict[str, str] = {
     "doctor": "tools doctor",
     "reproduce": "tools reproduce",
     "tour": "tools tour",
+    "video": "tools video",
 }
 """Names that work without a warning, and that the help does not list."""
 

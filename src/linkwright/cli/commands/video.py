@@ -1,4 +1,4 @@
-"""``linkwright video``: a motion as a video."""
+"""``linkwright tools video``: a motion as a video."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def command(
 
     \b
     Examples:
-      linkwright video run.parquet -o run.mp4
-      linkwright video car --until 4 -o car.gif --pixels 480x300 --rate 15
-      linkwright video run.parquet -o slow.webm --pace 0.25 --camera=-60,25
+      linkwright tools video run.parquet -o run.mp4
+      linkwright tools video car --until 4 -o car.gif --pixels 480x300 --rate 15
+      linkwright tools video run.parquet -o slow.webm --pace 0.25 --camera=-60,25
     """
     from linkwright.cli.progress import part_bar
     from linkwright.scene.motions import may_become, open_motion
