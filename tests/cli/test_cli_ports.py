@@ -7,6 +7,7 @@ import re
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from linkwright.cli import main
@@ -39,9 +40,9 @@ def test_a_mount_is_a_rotator_by_command(
     assert found is not None, line
     port = int(found[1])
     with RotatorClient(port=port) as client:
-        assert client.position() == (90.0, 45.0)
+        assert client.position() == pytest.approx(np.radians([90.0, 45.0]))
         assert "Linkwright azel" in rotctl(port, "P 180 45", "_")
-        soon(lambda: client.position() == (180.0, 45.0))
+        soon(lambda: client.position() == pytest.approx(np.radians([180.0, 45.0])))
     assert main(["mount", "rotator", mount, "--port", str(port)]) == 2
     assert "cannot listen" in capsys.readouterr().err
     process.send_signal(signal.SIGINT)
