@@ -4,7 +4,7 @@ Such a loop is stable if and only if its joint spectral radius is below 1 (Junge
 Spectral Radius, 2009): the largest growth for each sample that any order of intervals gives. It is
 enclosed: from below by the spectral radii of products, from above by a norm in which every step
 shrinks. That norm is a common quadratic Lyapunov function, a matrix P with Gamma' P Gamma <= r^2 P
-for all intervals, found by semidefinite programs (Clarabel, the extra `convex`).
+for all intervals, found by semidefinite programs (Clarabel, the extra `analysis`).
 """
 
 from __future__ import annotations
