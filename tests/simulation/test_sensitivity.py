@@ -329,3 +329,9 @@ def test_a_fit_meets_a_recording_in_other_units() -> None:
     seen = lw.Recording(run.times, [Channel("phi", "V")], run["phi"][:, None])
     with pytest.raises(Error, match="channel 'phi' is in 'V', which is not a unit for rad"):
         lw.fit("pendulum", seen, ["L"], initial={"phi": 0.4})
+
+
+def test_derivatives_of_a_run_that_fails_are_not_given() -> None:
+    """Values and derivatives of where it had stopped were given, with the reason beside them."""
+    with pytest.raises(Error, match="ended too early: the constraints become singular"):
+        lw.sensitivity("cart", 0.01, of="X", to=["X"], step=0.001)

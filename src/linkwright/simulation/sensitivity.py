@@ -33,6 +33,7 @@ from linkwright.system.phases import Phases
 Array = NDArray[np.float64]
 Found = tuple[Array, Array, Array, tuple[str, ...]]
 """Times, samples, rates (both with an axis of runs in front), and why runs ended early."""
+_ENDED = "ended it"  # what is said of a run that an event ended
 _FINAL = "final."
 _METHODS = ("midpoint", "rk4", "semi-implicit", "dopri5", "dop853")
 _MODES = ("auto", "forward", "adjoint")
@@ -156,8 +157,13 @@ def sensitivity(
         times, samples, rates, reasons = made.back(device)
     else:
         times, samples, rates, reasons = made.forth({}, device)
+    failed = np.array([bool(words) and _ENDED not in words for words in reasons])
     if made.runs is None:
+        if failed.any():
+            raise Error(f"the run with its derivatives ended too early: {reasons[0]}")
         samples, rates = samples[0], rates[0]
+    else:
+        rates = np.where(failed[:, None, None, None], np.nan, rates)
     return RunSensitivity(
         names,
         made.to,
@@ -401,7 +407,7 @@ class SensitiveRun:
             kepts = [
                 KeptRuns(start, states, states[:, -1], end, settings.seed, np.arange(self.runs))
             ]
-        failed = np.array([bool(words) and "ended it" not in words for words in reasons])
+        failed = np.array([bool(words) and _ENDED not in words for words in reasons])
         rates = np.full((len(samples), 1, count, len(self.to)), np.nan)
         for kept in kepts:
             if not failed[kept.numbers].all():
