@@ -58,7 +58,7 @@ def test_the_least_effort_of_a_cart_is_the_cubic_of_its_place() -> None:
     assert worst(found.deviation) < 1e-8
     assert found.as_dict()["duration_s"] == 1.5
     for bad, words in (
-        ({"act": {"y": 1.0}}, "no coordinate 'y'"),
+        ({"act": {"y": 1.0}}, "no input or coordinate 'y'"),
         ({"act": ()}, "nothing acts"),
         ({"until": None}, "no end"),
         ({"until": (2.0, 1.0)}, "from 2 down to 1"),

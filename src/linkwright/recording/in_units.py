@@ -21,8 +21,8 @@ def factor(given: str, wanted: str) -> float | None:
 
     >>> round(factor("deg", "rad") * 180, 6), factor("mm", "m"), factor("?", "rad")
     (3.141593, 0.001, 1.0)
-    >>> factor("km", "m"), factor("V", "rad"), factor("counts/turn", "rad")
-    (1000.0, None, None)
+    >>> factor("km", "m"), factor("V", "rad"), factor("counts/turn", "rad"), factor("degC", "K")
+    (1000.0, None, None, None)
     """
     if given == wanted or "?" in (given, wanted) or not given or not wanted:
         return 1.0
@@ -30,7 +30,8 @@ def factor(given: str, wanted: str) -> float | None:
         unit, own = (parse_unit(_ALIASES.get(name, name)) for name in (given, wanted))
     except Error:
         return None
-    return unit.factor / own.factor if unit.exponents == own.exponents else None
+    alike = unit.exponents == own.exponents and unit.stands_for(own)
+    return unit.factor / own.factor if alike else None
 
 
 def si_values(recording: Recording, name: str, file: str | None = None) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra.units import Amount, amount
 from linkwright.base.checks import checked
-from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.errors import Error, InputError, suggestion, unknown
 from linkwright.base.reprs import brief
 from linkwright.blocks import Element
 from linkwright.doors import load
@@ -142,6 +142,8 @@ class OptimalTask:
         inputs: dict[str, str] = {}  # by what expressions call them
         most: dict[str, tuple[float, float]] = {}
         for name, limit in wanted.items():
+            if name not in own and name not in m.coordinates:
+                raise unknown("input or coordinate", name, [*own, *m.coordinates])
             label = name if name in own else f"tau_{name}"
             if name not in own:
                 effort = member.input(label, 0.0)
