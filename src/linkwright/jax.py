@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.backends.kernel import compile as compiled
+from linkwright.backends.operations import kernel_program, leading_axes
 from linkwright.base.errors import Error, ShapeError
 from linkwright.program import Program, optimize, vector_jacobian
 
@@ -41,10 +42,7 @@ def function(kernel: Any) -> Callable[..., Any]:
         >>> callable(f)
         True
     """
-    made = kernel if isinstance(kernel, Program) else getattr(kernel, "program", None)
-    if not isinstance(made, Program):
-        raise Error(f"{kernel!r} has no Program", remedy="give robot.forward_dynamics, or a kernel")
-    return JaxFunction(made, getattr(kernel, "_usual", None))
+    return JaxFunction(*kernel_program(kernel))
 
 
 class JaxFunction:
@@ -85,17 +83,7 @@ class JaxFunction:
             given.append(numbers.asarray(np.asarray(self.usual), dtype=float))
         if len(given) != len(names):
             raise ShapeError(f"the function takes {len(names)} arrays ({', '.join(names)})")
-        leads = []
-        for x, (name, shape) in zip(given, self.inputs, strict=True):
-            lead = tuple(x.shape[: x.ndim - len(shape)])
-            if x.ndim < len(shape) or tuple(x.shape[len(lead) :]) != shape:
-                wanted = " x ".join(map(str, shape)) or "a number"
-                raise ShapeError(f"{name} has the shape {tuple(x.shape)}", remedy=f"{wanted} last")
-            leads.append(lead)
-        whole = {lead for lead in leads if lead}
-        if len(whole) > 1:
-            raise ShapeError(f"the leading axes do not fit together ({sorted(whole)})")
-        lead = whole.pop() if whole else ()
+        _, lead = leading_axes(self.inputs, given)
         shapes = [(*lead, *shape) for _, shape in self.inputs]
         rows = map(numbers.broadcast_to, given, shapes)  # whose gradient JAX sums up
         return self.operation(*rows)

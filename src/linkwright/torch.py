@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.backends.kernel import compile as compiled
+from linkwright.backends.operations import kernel_program, leading_axes
 from linkwright.base.errors import Error, ShapeError
 from linkwright.program import Program, optimize, vector_jacobian
 
@@ -40,10 +41,7 @@ def function(kernel: Any) -> Callable[..., Any]:
         >>> callable(f)
         True
     """
-    made = kernel if isinstance(kernel, Program) else getattr(kernel, "program", None)
-    if not isinstance(made, Program):
-        raise Error(f"{kernel!r} has no Program", remedy="give robot.forward_dynamics, or a kernel")
-    found = TorchFunction(made, getattr(kernel, "_usual", None))
+    found = TorchFunction(*kernel_program(kernel))
     if sys.modules.get("torch") is not None:
         _ = found.operation  # there before `torch.compile` looks at it
     return found
@@ -139,19 +137,10 @@ class TorchFunction:
             inputs = (*inputs, usual)
         if len(inputs) != len(names):
             raise ShapeError(f"the function takes {len(names)} tensors ({', '.join(names)})")
-        leads = []
-        for x, (name, shape) in zip(inputs, self.inputs, strict=True):
+        for x, name in zip(inputs, names, strict=True):
             if not isinstance(x, torch.Tensor):
                 raise ShapeError(f"{name} is not a tensor", remedy="give torch.as_tensor(...)")
-            lead = tuple(x.shape[: x.ndim - len(shape)])
-            if x.ndim < len(shape) or tuple(x.shape[len(lead) :]) != shape:
-                wanted = " x ".join(map(str, shape)) or "a number"
-                raise ShapeError(f"{name} has the shape {tuple(x.shape)}", remedy=f"{wanted} last")
-            leads.append(lead)
-        whole = {lead for lead in leads if lead}
-        if len(whole) > 1:
-            raise ShapeError(f"the leading axes do not fit together ({sorted(whole)})")
-        lead = whole.pop() if whole else ()
+        leads, lead = leading_axes(self.inputs, inputs)
         flat = [
             x.reshape(-1, *shape) if own else x
             for x, own, (_, shape) in zip(inputs, leads, self.inputs, strict=True)
